@@ -1,0 +1,82 @@
+"""What can go wrong with a thread. The docstring of each class is the sentence that a person reads."""
+
+from __future__ import annotations
+
+
+class BranchingError(Exception):
+    """Something about this conversation could not be done."""
+
+    def __init__(self, detail: str = "") -> None:
+        super().__init__(detail or (type(self).__doc__ or "").strip())
+
+
+class NotFound(BranchingError):
+    """There is no such thing here."""
+
+
+class NoSuchThread(NotFound):
+    """There is no such conversation."""
+
+
+class NoSuchMessage(NotFound):
+    """There is no such message in this conversation."""
+
+
+class NoSuchCheckpoint(NotFound):
+    """There is no such checkpoint in this conversation."""
+
+
+class NoSuchRun(NotFound):
+    """There is no such reply in the making."""
+
+
+class Conflict(BranchingError):
+    """The conversation is not in a state that allows this. Nothing was changed."""
+
+
+class HeadMoved(Conflict):
+    """The conversation moved on elsewhere. Nothing was changed; here is how it stands now."""
+
+
+class RunInProgress(Conflict):
+    """A reply is still being written. Wait for it or stop it, then try again."""
+
+
+class NothingToUndo(Conflict):
+    """There is nothing to undo."""
+
+
+class NothingToRun(Conflict):
+    """There is nothing to answer here: this version already has its reply."""
+
+
+class Invalid(BranchingError):
+    """This can't be done as it was asked."""
+
+
+class EmptyMessage(Invalid):
+    """The message is empty. Write something first."""
+
+
+class MessageTooLong(Invalid):
+    """The message is too long."""
+
+
+class BadText(Invalid):
+    """The message holds characters that can't be stored. Remove them and try again."""
+
+
+class NotEditable(Invalid):
+    """Only your own messages can be edited."""
+
+
+class NotReplayable(Invalid):
+    """Only replies can be regenerated."""
+
+
+class UnknownAssistant(Invalid):
+    """There is no such assistant."""
+
+
+class ModelUnavailable(BranchingError):
+    """The configured model can't be used."""

@@ -1,0 +1,142 @@
+"""What the app's database keeps of a thread: HEAD, the index over its checkpoints, its runs and the log of moves."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+
+class Thread(models.Model):
+    """One conversation. Its `id` is LangGraph's `thread_id`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="threads")
+    title = models.CharField(max_length=200, blank=True)
+    assistant = models.SlugField(max_length=50)
+    head = models.CharField(max_length=64, null=True, blank=True, help_text="Checkpoint id; written by heads.py alone.")
+    head_version = models.PositiveIntegerField(default=0)
+    revision = models.PositiveIntegerField(default=0)
+    deleting = models.BooleanField(default=False, help_text="Its checkpoints are going; the row goes last.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["owner", "-updated_at"], name="thread_by_owner")]
+
+    def __str__(self) -> str:
+        return self.title or str(self.id)
+
+
+class Message(models.Model):
+    """One version of a message: a node of the conversation tree. Siblings share `parent`."""
+
+    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="messages")
+    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="children")
+    message_id = models.CharField(max_length=200, help_text="The id in the graph's state.")
+    path = models.CharField(max_length=64, help_text="Digest of all messages from the root to this one.")
+    depth = models.PositiveIntegerField(help_text="Messages from the root to this one, itself included.")
+    kind = models.CharField(max_length=8, choices=[("human", "human"), ("ai", "ai"), ("tool", "tool")])
+    text = models.TextField(blank=True)
+    data = models.JSONField(default=dict)
+    selected = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="+",
+        help_text="The child that is shown when one comes back here; null to stop here. Written by heads.py.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["thread", "path"], name="one_row_per_version")]
+        indexes = [models.Index(fields=["thread", "message_id"], name="message_by_id")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.message_id}"
+
+
+class IndexedCheckpoint(models.Model):
+    """A checkpoint as the index knows it, so that the page never has to read the checkpoint itself."""
+
+    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="checkpoints")
+    checkpoint_id = models.CharField(max_length=64)
+    parent_id = models.CharField(max_length=64, null=True)
+    origin_id = models.CharField(
+        max_length=64, help_text="Itself, or for a fork copy the checkpoint that LangGraph copied."
+    )
+    source = models.CharField(max_length=8)
+    step = models.IntegerField()
+    next = models.JSONField(default=list)
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, null=True, related_name="checkpoints")
+    run = models.ForeignKey("Run", on_delete=models.SET_NULL, null=True, related_name="checkpoints")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["thread", "checkpoint_id"], name="one_row_per_checkpoint")]
+        indexes = [models.Index(fields=["message", "id"], name="checkpoint_by_message")]
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.step} {self.checkpoint_id}"
+
+
+class Run(models.Model):
+    """One execution of the graph on a thread."""
+
+    class Status(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        WAITING = "waiting"
+        DONE = "done"
+        STOPPED = "stopped"
+        FAILED = "failed"
+        LOST = "lost"
+
+    ACTIVE = (Status.QUEUED, Status.RUNNING)
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="runs")
+    kind = models.CharField(max_length=8, help_text="send, replay, edit or resume.")
+    base = models.CharField(max_length=64, null=True, help_text="The checkpoint it starts from; null on a new thread.")
+    tip = models.CharField(max_length=64, null=True, help_text="Its newest checkpoint that is on disk.")
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
+    error = models.CharField(max_length=40, blank=True, help_text="A code of failures.py.")
+    input = models.JSONField(null=True, help_text='The human message it carries: {"id", "text"}.')
+    partial = models.TextField(blank=True, help_text="What a failed run had written.")
+    key = models.CharField(max_length=64, null=True, help_text="The command's idempotency key.")
+    lease_until = models.DateTimeField(help_text="Renewed by the process that runs it; past means that it died.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["thread", "key"], name="one_run_per_key"),
+            models.UniqueConstraint(
+                fields=["thread"], condition=Q(status__in=["queued", "running"]), name="one_active_run_per_thread"
+            ),
+        ]
+        indexes = [models.Index(fields=["thread", "tip"], name="run_by_tip")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.status} {self.id}"
+
+
+class HeadMove(models.Model):
+    """One move of HEAD: what Undo takes back and what "what happened here" tells."""
+
+    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="moves")
+    origin = models.CharField(max_length=64, null=True, help_text="Where HEAD was; null on an empty thread.")
+    target = models.CharField(max_length=64, null=True, help_text="Where it went, or where its run has led it since.")
+    why = models.CharField(max_length=8, help_text="send, replay, edit, resume, switch, undo or repair.")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="moves")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True)
+    undone = models.BooleanField(default=False)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["thread", "undone", "-id"], name="move_to_undo")]
+
+    def __str__(self) -> str:
+        return f"{self.why}: {self.origin} -> {self.target}"

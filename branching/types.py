@@ -1,0 +1,176 @@
+"""The values that pass between the parts: checkpoints, versions, turns, views and the events of a run.
+
+Plain frozen dataclasses; nothing here knows Django or LangGraph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+Kind = Literal["human", "ai", "tool"]
+Source = Literal["input", "loop", "update", "fork"]
+VersionState = Literal["done", "streaming", "stopped", "failed", "waiting"]
+RunState = Literal["idle", "running", "waiting", "failed"]
+
+
+@dataclass(frozen=True)
+class Content:
+    """One message as the graph's state holds it."""
+
+    id: str
+    kind: Kind
+    text: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """What else belongs to its identity or its display: content blocks, name, tool calls, `stopped`, `model`."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One saved state of a thread: who it grew from, what runs next, and all messages in it."""
+
+    id: str
+    parent_id: str | None
+    source: Source
+    step: int
+    next: tuple[str, ...]
+    messages: tuple[Content, ...]
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Version:
+    """One message on screen, as one of its siblings: "2 / 3" is `position` 2 of `total` 3."""
+
+    pk: int
+    """The Message row; URLs and the arrows name versions by it."""
+    message_id: str
+    kind: Kind
+    text: str
+    state: VersionState
+    position: int
+    total: int
+    previous: int | None
+    """The pk of the sibling on the left, if there is one."""
+    next: int | None
+    checkpoint_id: str
+    """The checkpoint this version ends in: what a link to it points to."""
+    created_at: datetime
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def has_siblings(self) -> bool:
+        return self.total > 1
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A human message that a run has taken on but no checkpoint holds yet."""
+
+    message_id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class OpenReply:
+    """The place under the last message where a reply is being written, failed, or is still missing.
+
+    It is no version. Where finished replies exist beside it, it stands after them in the count, so that the
+    arrows lead back to them.
+    """
+
+    state: Literal["streaming", "failed", "stopped", "lost", "missing"]
+    position: int
+    total: int
+    previous: int | None
+    run_id: UUID | None = None
+    text: str = ""
+    """What was written before it failed; the live text of a running reply comes from the runner."""
+    error: str = ""
+    """A code of `failures.py`; empty unless `state` is failed."""
+
+    @property
+    def has_siblings(self) -> bool:
+        return self.total > 1
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A human message and what follows until the next. The very first may have no human message."""
+
+    human: Version | None
+    replies: tuple[Version, ...]
+
+
+@dataclass(frozen=True)
+class ActiveRun:
+    """The run that is under way on a thread, whether or not the page shows its branch."""
+
+    id: UUID
+    kind: str
+    on_branch: bool
+    """True where HEAD follows it; otherwise its reply belongs to a version that is not shown."""
+    tip: str | None
+    """Its newest checkpoint, for "show it"."""
+
+
+@dataclass(frozen=True)
+class ThreadView:
+    """All that a thread's page shows, read from the index alone."""
+
+    id: UUID
+    title: str
+    assistant: str
+    head: str | None
+    head_version: int
+    """Every command carries it back; a command drawn with an older one is refused."""
+    revision: int
+    """Grows with each visible change, so that a late fragment never replaces a newer one."""
+    run_state: RunState
+    turns: tuple[Turn, ...]
+    pending: Pending | None
+    open_reply: OpenReply | None
+    run: ActiveRun | None
+    can_undo: bool
+    later: int | None
+    """The pk of a version that continues after HEAD (one came back here by Undo), else None."""
+    notice: str = ""
+    """A code for the page's notice, `head-repaired` for one; empty most of the time."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.turns and self.pending is None
+
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        """All messages on screen, top to bottom."""
+        return tuple(v for turn in self.turns for v in ((turn.human,) if turn.human else ()) + turn.replies)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece of the reply that is being written."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class CheckpointSaved:
+    """A checkpoint of the run is on disk and in the index; `head_followed` tells whether HEAD is on it."""
+
+    checkpoint: Checkpoint
+    head_followed: bool
+
+
+@dataclass(frozen=True)
+class RunEnded:
+    """The last event of every run."""
+
+    status: Literal["done", "waiting", "stopped", "failed"]
+    error: str = ""
+
+
+RunEvent = Token | CheckpointSaved | RunEnded
