@@ -1,0 +1,107 @@
+"""Reads LangGraph's checkpoints as our own values: a whole history, one event of a run, or just "is it there?"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph.state import CompiledStateGraph
+
+from .types import Checkpoint, Content, Kind
+
+
+def config_for(thread_id: str | UUID, checkpoint_id: str | None) -> RunnableConfig:
+    """The config that names one checkpoint of a thread; with None, the thread alone."""
+    names = {"thread_id": str(thread_id), "checkpoint_ns": ""}
+    if checkpoint_id is not None:
+        names["checkpoint_id"] = checkpoint_id
+    return {"configurable": names}
+
+
+async def is_saved(saver: BaseCheckpointSaver, thread_id: str | UUID, checkpoint_id: str) -> bool:
+    """Whether that checkpoint is on disk, and in that thread."""
+    found = await saver.aget_tuple(config_for(thread_id, checkpoint_id))
+    # Savers answer an empty id with the newest checkpoint of the thread.
+    return found is not None and _id_in(found.config) == checkpoint_id
+
+
+async def read_all(graph: CompiledStateGraph, thread_id: str | UUID) -> list[Checkpoint]:
+    """All checkpoints of the thread, newest first. Reads every state whole: for checks and repairs, not for pages."""
+    return [
+        _checkpoint(
+            config=snapshot.config,
+            parent_config=snapshot.parent_config,
+            metadata=snapshot.metadata or {},
+            next=snapshot.next,
+            values=snapshot.values,
+            created_at=datetime.fromisoformat(snapshot.created_at) if snapshot.created_at else None,
+        )
+        # A history, unlike `get_state` of a thread, is pinned: `next` is what each checkpoint was saved with.
+        async for snapshot in graph.aget_state_history(config_for(thread_id, None))
+    ]
+
+
+def from_event(data: Mapping[str, Any]) -> Checkpoint:
+    """The checkpoint in the `data` of a "checkpoints" stream part. It may not be on disk yet; it has no time."""
+    keys = ("config", "parent_config", "metadata", "next", "values")
+    return _checkpoint(**{key: data[key] for key in keys}, created_at=None)
+
+
+def content_of(message: BaseMessage) -> Content:
+    """What makes this message this version of it. Raises `ValueError` for a message that is no one's turn to speak."""
+    if not message.id:
+        raise ValueError(f"A {message.type} message without an id can't be told from its other versions.")
+    return Content(id=message.id, kind=_kind_of(message), text=str(message.text), data=_data_of(message))
+
+
+def _kind_of(message: BaseMessage) -> Kind:
+    # By class, since the `type` of a streamed chunk is the chunk's own.
+    if isinstance(message, HumanMessage):
+        return "human"
+    if isinstance(message, AIMessage):
+        return "ai"
+    if isinstance(message, ToolMessage):
+        return "tool"
+    raise ValueError(f"A {message.type} message has no place in a transcript; give it to the model, not to the state.")
+
+
+def _data_of(message: BaseMessage) -> dict[str, Any]:
+    found = {
+        "blocks": None if isinstance(message.content, str) else message.content,
+        "name": message.name,
+        "tool_calls": getattr(message, "tool_calls", None),
+        "tool_call_id": getattr(message, "tool_call_id", None),
+        "status": getattr(message, "status", None),
+        "stopped": bool(message.additional_kwargs.get("stopped")),
+        "model": message.response_metadata.get("model_name"),
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def _checkpoint(
+    *,
+    config: RunnableConfig,
+    parent_config: RunnableConfig | None,
+    metadata: Mapping[str, Any],
+    next: Iterable[str],
+    values: Mapping[str, Any],
+    created_at: datetime | None,
+) -> Checkpoint:
+    return Checkpoint(
+        id=_id_in(config),
+        parent_id=_id_in(parent_config) if parent_config else None,
+        source=metadata["source"],
+        step=metadata["step"],
+        next=tuple(next),
+        messages=tuple(content_of(message) for message in values.get("messages", ())),
+        created_at=created_at,
+    )
+
+
+def _id_in(config: RunnableConfig) -> str:
+    return config["configurable"]["checkpoint_id"]
