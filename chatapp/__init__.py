@@ -1,0 +1,1 @@
+"""The web: the Django project and everything that knows a request or a socket."""

@@ -1,0 +1,40 @@
+"""The entry for servers: pages over HTTP, events over WebSocket, and an orderly end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
+pages = get_asgi_application()  # before our imports: they need the apps to be loaded
+
+from channels.auth import AuthMiddlewareStack  # noqa: E402
+from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
+
+from chatapp import engine, routing  # noqa: E402
+
+Message = dict[str, Any]
+
+
+async def lifespan(
+    scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
+) -> None:
+    """Close what the process has opened when the server stops. Nothing to do at the start: not all servers tell."""
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await engine.close()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+application = ProtocolTypeRouter(
+    {
+        "http": pages,
+        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(routing.websocket_urlpatterns))),
+        "lifespan": lifespan,
+    }
+)

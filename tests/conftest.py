@@ -1,0 +1,49 @@
+"""What all tests stand on: an environment of their own, and a database file with real locks."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+
+# Before Django reads its settings: nothing that a developer has set reaches the tests.
+OURS = ("DEBUG", "SECRET_KEY", "DATA_DIR", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "PLAIN_HTTP", "TIME_ZONE")
+OURS += ("LOG_LEVEL", "WEB_CONCURRENCY", "HOST", "PORT")
+for name in list(os.environ):
+    if name in OURS or name.startswith(("CHAT_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_")):
+        del os.environ[name]
+
+DATA_DIR = tempfile.mkdtemp(prefix="switchback-tests-")
+atexit.register(shutil.rmtree, DATA_DIR, ignore_errors=True)
+os.environ.update(
+    DEBUG="0",
+    SECRET_KEY="test",
+    DATA_DIR=DATA_DIR,
+    PLAIN_HTTP="1",
+    CHAT_GUESTS="0",
+    CHAT_TOKEN_DELAY_MS="0",
+    LANGGRAPH_STRICT_MSGPACK="true",
+)
+
+import pytest  # noqa: E402
+from django.contrib.auth.models import User  # noqa: E402
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Async tests commit what they write: the ORM works in another thread, which a test's open transaction locks out."""
+    for item in items:
+        if item.get_closest_marker("asyncio") and item.get_closest_marker("django_db"):
+            item.add_marker(pytest.mark.django_db(transaction=True), append=False)
+
+
+@pytest.fixture
+def alice(db: None) -> User:
+    """Owns what a test makes."""
+    return User.objects.create_user("alice", password="a-good-password")
+
+
+@pytest.fixture
+def bob(db: None) -> User:
+    """Signed up too, and must not get at what is Alice's."""
+    return User.objects.create_user("bob", password="another-good-password")
