@@ -1,0 +1,59 @@
+"""The assistants that a conversation can be held with: each is a graph, in a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.utils.translation import gettext_lazy as _
+from langgraph.graph import StateGraph
+
+from branching.assistants import chat, echo
+from branching.exceptions import UnknownAssistant
+from branching.llm import Models
+
+
+@dataclass(frozen=True)
+class Assistant:
+    """One graph and how it is presented."""
+
+    name: str
+    title: str
+    description: str
+    build: Callable[[Models], StateGraph]
+    """The graph, not compiled: the saver belongs to whoever runs it."""
+    reply_nodes: tuple[str, ...]
+    """The nodes that write the reply. What they had written when a run is stopped is kept in their name."""
+    uses_model: bool
+    """Whether it asks the chat model, and so shares its problems."""
+
+
+ASSISTANTS: dict[str, Assistant] = {
+    assistant.name: assistant
+    for assistant in (
+        Assistant(
+            name="chat",
+            title=_("Chat"),
+            description=_("Answers with the language model."),
+            build=chat.build,
+            reply_nodes=(chat.MODEL,),
+            uses_model=True,
+        ),
+        Assistant(
+            name="echo",
+            title=_("Echo"),
+            description=_("Repeats what you say, in two steps that are easy to follow in the checkpoints."),
+            build=echo.build,
+            reply_nodes=(echo.REPLY,),
+            uses_model=False,
+        ),
+    )
+}
+
+
+def get(name: str) -> Assistant:
+    """The assistant of this name. Raises `UnknownAssistant`."""
+    try:
+        return ASSISTANTS[name]
+    except KeyError:
+        raise UnknownAssistant from None

@@ -1,0 +1,131 @@
+"""The chat models, opened by name. Nothing here reads settings: the values are passed in."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+from langchain.chat_models import init_chat_model
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+
+from branching.demo_model import DemoModel
+from branching.exceptions import ModelUnavailable
+from branching.local_model import LocalModel
+
+logger = logging.getLogger(__name__)
+
+# Some providers' packages notice a missing key only when they are called; we say it when the app starts.
+KEYS = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "google_genai": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "groq": ("GROQ_API_KEY",),
+    "mistralai": ("MISTRAL_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "xai": ("XAI_API_KEY",),
+}
+
+
+@dataclass(frozen=True)
+class Models:
+    """What the assistants are built with."""
+
+    chat: BaseChatModel
+    """Always there. Where the configured model can't be used, it raises `ModelUnavailable` when it is called."""
+    label: str
+    """What the page calls it: its name as configured, or "Demo model"."""
+    is_demo: bool = False
+    problem: str = ""
+    """What is missing and what to do about it; empty when all is well."""
+    token_delay: float = 0.0
+    """Seconds between two tokens of the models that run in this process."""
+
+
+def open_models(*, chat_model: str, base_url: str, token_delay: float) -> Models:
+    """The models for `CHAT_MODEL` (provider:model) and `CHAT_BASE_URL`; without a name, the demo model. Never raises."""
+    if not chat_model:
+        demo = DemoModel(token_delay=token_delay)
+        return Models(chat=demo, label=_("Demo model"), is_demo=True, token_delay=token_delay)
+    provider, _colon, name = chat_model.partition(":")
+    provider = provider.replace("-", "_").lower()
+    problem = _missing_key(provider, chat_model, base_url)
+    if not problem:
+        try:
+            chat = init_chat_model(name, model_provider=provider, **_options(provider, base_url))
+            return Models(chat=chat, label=chat_model, token_delay=token_delay)
+        except Exception as error:
+            logger.warning("The chat model %s can't be opened.", chat_model, exc_info=True)
+            problem = _problem_of(error, provider, chat_model)
+    chat = UnavailableModel(model=chat_model, problem=problem)
+    return Models(chat=chat, label=chat_model, problem=problem, token_delay=token_delay)
+
+
+async def reply(model: BaseChatModel, messages: Sequence[BaseMessage]) -> AIMessage:
+    """The model's reply, streamed to whoever listens, under an id of our own.
+
+    A provider may use one id twice, and one id must not become two versions.
+    """
+    message = await model.ainvoke(list(messages))
+    return message.model_copy(update={"id": str(uuid4()), "content": _storable(message.content)})
+
+
+class UnavailableModel(LocalModel):
+    """Stands in for a model that can't be used, so that a run fails with the reason and the message stays."""
+
+    problem: Any
+
+    async def write(self, messages: list[BaseMessage]) -> AsyncIterator[str]:
+        raise ModelUnavailable(self.problem)
+        yield
+
+
+def _has_key(provider: str) -> bool:
+    return any(os.environ.get(name) for name in KEYS.get(provider, ()))
+
+
+def _missing_key(provider: str, chat_model: str, base_url: str) -> str:
+    if provider not in KEYS or _has_key(provider) or (provider == "openai" and base_url):
+        return ""
+    sentence = _("The model {model} needs an API key. Set {variable} in the environment and start again.")
+    return format_lazy(sentence, model=chat_model, variable=KEYS[provider][0])
+
+
+def _options(provider: str, base_url: str) -> dict[str, str]:
+    if not base_url:
+        return {}
+    # Local servers that speak OpenAI's protocol want no key, but its client insists on one.
+    needs_key = provider == "openai" and not _has_key(provider)
+    return {"base_url": base_url} | ({"api_key": "none"} if needs_key else {})
+
+
+def _problem_of(error: Exception, provider: str, chat_model: str) -> str:
+    if isinstance(error, ImportError):
+        named = re.search(r"pip install ([\w-]+)", str(error))
+        package = named[1] if named else f"langchain-{provider.replace('_', '-')}"
+        sentence = _("The model {model} needs a package that is missing. Run `pip install {package}` and start again.")
+        return format_lazy(sentence, model=chat_model, package=package)
+    if type(error) is ValueError:
+        sentence = _("CHAT_MODEL is {model}, but no such provider is known. Write provider:model, like openai:gpt-5.")
+        return format_lazy(sentence, model=chat_model)
+    sentence = _("The model {model} can't be opened ({error}). The server's log says more.")
+    return format_lazy(sentence, model=chat_model, error=type(error).__name__)
+
+
+def _storable(content: Any) -> Any:
+    """The content without what a database refuses: NUL, and halves of a character that a stream cut in two."""
+    if isinstance(content, list):
+        return [_storable(block) for block in content]
+    if isinstance(content, dict):
+        return {key: _storable(value) for key, value in content.items()}
+    if not isinstance(content, str):
+        return content
+    return content.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
