@@ -317,6 +317,12 @@ def test_a_copy_update_is_no_copy_of_its_parent() -> None:
     assert tree.node_of("c4") is tree.node_of("c3")
 
 
+def test_a_copy_update_in_a_loop_of_one_node_is_no_copy_of_its_parent_either() -> None:
+    """agent -> agent: what is due next is the same before and after, but the messages are not."""
+    tree = grown("c1 - loop agent h1 \n c2 c1 loop agent h1 a1 \n c3 c1 fork agent h1 a1")
+    assert tree.origin("c3") == "c3"
+
+
 def test_an_update_that_changes_no_message_is_no_fork_copy() -> None:
     tree = grown(ONE_TURN + "\n c4 c3 update - h1 a1")
     assert tree.origin("c4") == "c4"
