@@ -23,15 +23,19 @@ os.environ.update(
     PLAIN_HTTP="1",
     CHAT_GUESTS="0",
     CHAT_TOKEN_DELAY_MS="0",
-    LANGGRAPH_STRICT_MSGPACK="true",
+    DJANGO_SETTINGS_MODULE="chatapp.settings",
 )
 
+import django  # noqa: E402
 import pytest  # noqa: E402
+
+django.setup()  # here, not by pytest-django: that reads the settings before any conftest has had its say
+
 from django.contrib.auth.models import User  # noqa: E402
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Async tests commit what they write: the ORM works in another thread, which a test's open transaction locks out."""
+    """Make async tests commit: the ORM works in another thread, which a test's open transaction would lock out."""
     for item in items:
         if item.get_closest_marker("asyncio") and item.get_closest_marker("django_db"):
             item.add_marker(pytest.mark.django_db(transaction=True), append=False)
