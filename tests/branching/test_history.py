@@ -81,7 +81,6 @@ async def run(graph: CompiledStateGraph, text: str | None, checkpoint_id: str | 
         return [history.from_event(part["data"]) async for part in parts]
 
 
-@pytest.mark.asyncio
 async def test_the_events_of_runs_are_the_checkpoints_of_the_history(graph: CompiledStateGraph) -> None:
     """Two turns, a replay of the first reply, an edit of the first message: 8 + 2 + 3."""
     events = await run(graph, "one") + await run(graph, "two")
@@ -97,7 +96,6 @@ async def test_the_events_of_runs_are_the_checkpoints_of_the_history(graph: Comp
     assert len(saved) == 8 + 2 + 3
 
 
-@pytest.mark.asyncio
 async def test_the_history_of_an_unfinished_turn_tells_what_is_due() -> None:
     """The live view of a thread would say that nothing is."""
     graph = StateGraph(MessagesState)
@@ -110,7 +108,6 @@ async def test_the_history_of_an_unfinished_turn_tells_what_is_due() -> None:
     assert newest.next == ("reply",)
 
 
-@pytest.mark.asyncio
 async def test_saved_means_this_checkpoint_in_this_thread(graph: CompiledStateGraph) -> None:
     [first, *_] = await run(graph, "one")
     assert await history.is_saved(graph.checkpointer, "t", first.id)
@@ -119,6 +116,5 @@ async def test_saved_means_this_checkpoint_in_this_thread(graph: CompiledStateGr
     assert not await history.is_saved(graph.checkpointer, "t", "")
 
 
-@pytest.mark.asyncio
 async def test_a_thread_that_does_not_exist_has_an_empty_history(graph: CompiledStateGraph) -> None:
     assert await history.read_all(graph, "nowhere") == []

@@ -429,7 +429,6 @@ async def two_turns(graph: CompiledStateGraph) -> Tree:
     return derive(await history.read_all(graph, "t"))
 
 
-@pytest.mark.asyncio
 async def test_langgraph_two_turns_are_eight_checkpoints_and_one_chain() -> None:
     tree = await two_turns(echo())
     found = [(each.source, each.step, each.next, texts(tree.path(each.id))) for each in tree.checkpoints.values()]
@@ -446,7 +445,6 @@ async def test_langgraph_two_turns_are_eight_checkpoints_and_one_chain() -> None
     assert len(tree.tips) == 1
 
 
-@pytest.mark.asyncio
 async def test_langgraph_replays_from_the_base_lie_flat() -> None:
     graph = echo()
     tree = await two_turns(graph)
@@ -463,7 +461,6 @@ async def test_langgraph_replays_from_the_base_lie_flat() -> None:
     ]
 
 
-@pytest.mark.asyncio
 async def test_langgraph_edits_from_the_base_lie_flat_and_leave_the_old_branch() -> None:
     graph = echo()
     tree = await two_turns(graph)
@@ -480,7 +477,6 @@ async def test_langgraph_edits_from_the_base_lie_flat_and_leave_the_old_branch()
     assert len(tree.checkpoints) == 8 + 3 * 3
 
 
-@pytest.mark.asyncio
 async def test_langgraph_a_copy_update_is_a_fork_with_the_parent_of_what_it_copies() -> None:
     graph = echo()
     tree = await two_turns(graph)
