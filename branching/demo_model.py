@@ -1,7 +1,7 @@
-"""The demo model: scripted, for trying the app without a key, and for tests that need a model without surprises.
+"""The demo model: scripted, for trying the app without a key, and for tests that want no surprises.
 
-What it says follows from the conversation and from the `attempt` in the run's metadata alone. A last message that
-is one of the commands below (`/help` lists them) makes it slow, long-winded or faulty on purpose.
+What it says follows from the conversation and from the `attempt` in the run's metadata alone. A last message that is
+one of its commands (`/help` lists them) makes it long-winded, slow or faulty on purpose.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from itertools import cycle, islice
+from collections.abc import AsyncIterator
+from itertools import count, cycle
 
 from langchain_core.exceptions import (
     ModelAPIError,
@@ -27,17 +28,22 @@ from pydantic import PrivateAttr
 from branching.demo_texts import CHINESE, ENGLISH, Phrases
 from branching.local_model import LocalModel, pieces
 
-COMMAND = re.compile(r"/(help|fail|long|slow)\b\s*(.*)", re.DOTALL)
-CHINESE_TEXT = re.compile(r"[\u4e00-\u9fff]")
+COMMAND = re.compile(r"\s*/(help|fail|long|slow)\b\s*(.*?)\s*", re.DOTALL)
+IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
+MARKDOWN = re.compile(r"([\\`*_\[\]<>|#~!&])")
+LIGHT_WORDS = frozenset(
+    "about another best could days does explain from give have into like list make more please show some table tell "
+    "than that their them then there these they this want what when where which will with would write your".split()
+)
 MOST_WORDS = 20_000
 
-# What /fail raises, and after how many pieces: the errors of LangChain's providers, with the words they use.
-FAILURES = {
-    "": (ModelAPIError("The server had an error while processing your request."), 5),
-    "auth": (ModelAuthenticationError("Incorrect API key provided."), 0),
-    "rate": (ModelRateLimitError("Rate limit reached for requests."), 0),
-    "network": (ModelConnectionError("Connection error."), 5),
-    "timeout": (ModelTimeoutError("Request timed out."), 5),
+# What /fail raises and after how many pieces: the classes and the words of LangChain's own providers.
+FAILURES: dict[str, tuple[type[Exception], str, int]] = {
+    "": (ModelAPIError, "The server had an error while processing your request.", 6),
+    "auth": (ModelAuthenticationError, "Incorrect API key provided.", 0),
+    "rate": (ModelRateLimitError, "Rate limit reached for requests.", 0),
+    "network": (ModelConnectionError, "Connection error.", 6),
+    "timeout": (ModelTimeoutError, "Request timed out.", 6),
 }
 
 
@@ -47,56 +53,96 @@ class DemoModel(LocalModel):
     model: str = "demo"
     pause: float = 3.0
     """Seconds that `/slow` waits before its first token."""
-    _failed: Counter[str] = PrivateAttr(default_factory=Counter)
+    _tries: Counter[str] = PrivateAttr(default_factory=Counter)
 
     async def write(self, messages: list[BaseMessage]) -> AsyncIterator[str]:
         """The scripted reply to the last message."""
-        command = COMMAND.fullmatch(messages[-1].text.strip()) if messages else None
-        name, argument = command.groups() if command else ("", "")
-        if name == "slow":
+        command, argument = _command(_asked(messages)[-1])
+        text = reply_to(messages, attempt=_attempt())
+        if command == "slow":
             await asyncio.sleep(self.pause)
-        if name == "fail" and self._fails(messages[-1], argument):
-            async for piece in self._fail(argument):
+        if command == "fail" and self._fails_now(messages[-1], argument):
+            async for piece in self._failing(text, argument):
                 yield piece
-        async for piece in self.paced(_text(name, argument, messages)):
+        async for piece in self.paced(text):
             yield piece
 
-    def _fails(self, message: BaseMessage, argument: str) -> bool:
-        """Whether this try fails: always, or with a number the first so many tries to answer this message."""
-        if not argument.isdecimal():
-            return True
+    def _fails_now(self, message: BaseMessage, argument: str) -> bool:
+        """Whether this try fails. With a number only the first so many tries to answer this very message do."""
         key = message.id or message.text
-        self._failed[key] += 1
-        return self._failed[key] <= int(argument)
+        self._tries[key] += 1
+        return self._tries[key] <= _number(argument, default=sys.maxsize)
 
-    async def _fail(self, argument: str) -> AsyncIterator[str]:
-        error, after = FAILURES.get(argument, FAILURES[""])
-        for piece in pieces(ENGLISH.failing)[:after]:
-            await asyncio.sleep(self.token_delay)
+    async def _failing(self, text: str, argument: str) -> AsyncIterator[str]:
+        error, words, after = FAILURES.get(argument, FAILURES[""])
+        async for piece in self.paced("".join(pieces(text)[:after])):
             yield piece
-        raise type(error)(*error.args)
-
-
-def _text(command: str, argument: str, messages: list[BaseMessage]) -> str:
-    phrases = _language(messages[-1].text if messages else "")
-    attempt = _attempt()
-    match command:
-        case "help":
-            return _worded(phrases, messages, attempt, phrases.help)
-        case "long":
-            return _long(phrases, messages, attempt, argument)
-        case _:
-            return _answer(phrases, messages, attempt)
+        raise error(words)
 
 
 def _attempt() -> int:
-    """How many versions of this reply exist, as the run's metadata says; the node's config is at hand here."""
+    """How many versions of this reply there are, from the metadata of the run that is under way."""
     attempt = ensure_config().get("metadata", {}).get("attempt", 0)
     return attempt if isinstance(attempt, int) else 0
 
 
-def _language(text: str) -> Phrases:
-    return CHINESE if CHINESE_TEXT.search(text) else ENGLISH
+def _asked(messages: list[BaseMessage]) -> list[str]:
+    return [message.text for message in messages if message.type == "human"] or [""]
+
+
+def _number(text: str, *, default: int) -> int:
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else default
+
+
+def _command(text: str) -> tuple[str, str]:
+    found = COMMAND.fullmatch(text)
+    return (found[1], found[2]) if found else ("", "")
+
+
+def reply_to(messages: list[BaseMessage], *, attempt: int) -> str:
+    """An opening, what there is to say, and a closing. `Phrases` tells why they differ for so many attempts."""
+    asked = _asked(messages)
+    phrases, turn = _language(asked), _seed(messages) + attempt
+    parts = [_nth(phrases.openings, turn), _body(phrases, asked[-1], turn), _nth(phrases.closings, turn)]
+    parts = [_about(part, asked[-1]) for part in parts]
+    if len(asked) > 1:
+        parts.insert(1, _about(phrases.earlier.replace("{number}", str(len(asked))), asked[-2]))
+    return "\n\n".join(part.strip() for part in parts)
+
+
+def _body(phrases: Phrases, text: str, turn: int) -> str:
+    match _command(text):
+        case "help", _:
+            return phrases.help
+        case "fail", _:
+            return phrases.recovered
+        case "long", argument:
+            return _long(phrases, turn, words=min(_number(argument, default=600), MOST_WORDS))
+        case _:
+            return _nth(phrases.topics[_topic(phrases, text)], turn)
+
+
+def _long(phrases: Phrases, turn: int, *, words: int) -> str:
+    """Numbered sections, cut after so many words."""
+    start = turn % len(phrases.paragraphs)
+    paragraphs = cycle(phrases.paragraphs[start:] + phrases.paragraphs[:start])
+    written: list[str] = []
+    for section in count(1):
+        if len(written) >= words:
+            break
+        written += pieces(f"## {section}\n\n{next(paragraphs)} {next(paragraphs)}\n\n")
+    return "".join(written[:words])
+
+
+def _language(asked: list[str]) -> Phrases:
+    """That of the last message which is not a command."""
+    text = next((text for text in reversed(asked) if not _command(text)[0]), "")
+    return CHINESE if IDEOGRAPH.search(text) else ENGLISH
+
+
+def _topic(phrases: Phrases, text: str) -> str:
+    fitting = (topic for topic, pattern in phrases.keywords.items() if re.search(pattern, text.lower()))
+    return next(fitting, "explanation")
 
 
 def _seed(messages: list[BaseMessage]) -> int:
@@ -105,43 +151,24 @@ def _seed(messages: list[BaseMessage]) -> int:
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:4], "big")
 
 
-def _quote(text: str, longest: int = 80) -> str:
-    """The text on one line, without what would be Markdown of its own."""
-    line = re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", " ".join(text.split())[:longest])
-    return line + ("…" if len(" ".join(text.split())) > longest else "")
+def _nth(texts: tuple[str, ...], number: int) -> str:
+    return texts[number % len(texts)]
 
 
-def _answer(phrases: Phrases, messages: list[BaseMessage], attempt: int) -> str:
-    bodies = phrases.topics[_topic(phrases, messages[-1].text if messages else "")]
-    return _worded(phrases, messages, attempt, bodies[(_seed(messages) + attempt) % len(bodies)])
+def _about(text: str, question: str) -> str:
+    return text.replace("{subject}", _quoted(_subject(question), 40)).replace("{question}", _quoted(question, 80))
 
 
-def _topic(phrases: Phrases, text: str) -> str:
-    words = text.lower()
-    found = (topic for topic, pattern in phrases.keywords.items() if re.search(pattern, words))
-    return next(found, "explanation")
+def _subject(question: str) -> str:
+    """The question's weightiest word: the last name in it, else the longest. In Chinese, how it begins."""
+    if IDEOGRAPH.search(question):
+        return re.split(r"[，。？！,?!]", question.strip())[0][:12]
+    words = [word for word in re.findall(r"[^\W\d_]{4,}", question) if word.lower() not in LIGHT_WORDS]
+    names = [word for word in words if word.istitle() and not question.lstrip().startswith(word)]
+    return (names or sorted(words, key=len) or [question])[-1]
 
 
-def _worded(phrases: Phrases, messages: list[BaseMessage], attempt: int, body: str) -> str:
-    """The body between an opening and a closing. Their numbers share no divisor, so that the pairs repeat late."""
-    asked = [message.text for message in messages if message.type == "human"] or [""]
-    turn = _seed(messages) + attempt
-    parts = [phrases.openings[turn % len(phrases.openings)].replace("{question}", _quote(asked[-1]))]
-    if len(asked) > 1:
-        parts.append(phrases.earlier.replace("{number}", str(len(asked))).replace("{question}", _quote(asked[-2])))
-    parts += [body, phrases.closings[turn % len(phrases.closings)]]
-    return "\n\n".join(part.strip() for part in parts)
-
-
-def _long(phrases: Phrases, messages: list[BaseMessage], attempt: int, argument: str) -> str:
-    wanted = min(int(argument), MOST_WORDS) if argument.isdecimal() else 600
-    sections = "\n\n".join(islice(_sections(phrases, _seed(messages) + attempt), 1 + wanted // 40))
-    words = re.findall(r"\S+\s*", sections)
-    return "".join(words[:wanted]).strip()
-
-
-def _sections(phrases: Phrases, start: int) -> Iterator[str]:
-    """Numbered sections without end."""
-    turned = phrases.paragraphs[start % len(phrases.paragraphs) :] + phrases.paragraphs
-    for number, paragraph in enumerate(cycle(turned), 1):
-        yield f"## {number}\n\n{paragraph}"
+def _quoted(text: str, longest: int) -> str:
+    """The text on one line, shortened, its Markdown made harmless."""
+    line = " ".join(text.split())
+    return MARKDOWN.sub(r"\\\1", line[:longest]) + ("…" if len(line) > longest else "")

@@ -65,25 +65,27 @@ NAMES = {
     "ClientConnectionError": "network",
     "ConnectionError": "network",
 }
-STATUS_CODES = {
+STATUSES = {
     401: "auth",
+    402: "rate",
     403: "auth",
     404: "unavailable",
     408: "timeout",
     413: "context",
     429: "rate",
     504: "timeout",
+    529: "rate",
 }
 PROVIDER_CODES = {"context_length_exceeded": "context", "content_filter": "refused", "insufficient_quota": "rate"}
-UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN}
+UNREACHABLE = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN)
+GENERAL = ("model", "graph", "error")
 
 
 def code_of(exc: BaseException) -> str:
     """The code to record for this exception: the first precise one along its causes, else a general one."""
     codes = [_code_of_one(link) for link in _chain(exc)]
-    general = [code for code in codes if code in ("model", "graph")]
-    precise = [code for code in codes if code and code not in ("model", "graph")]
-    return (precise + general + ["error"])[0]
+    precise = (code for code in codes if code not in GENERAL)
+    return next(precise, None) or min(codes, key=GENERAL.index)
 
 
 def message(code: str) -> str:
@@ -104,22 +106,24 @@ def _chain(exc: BaseException | None) -> Iterator[BaseException]:
 
 
 def _code_of_one(exc: BaseException) -> str:
-    status = getattr(exc, "status_code", None)
+    names = {kind.__name__ for kind in type(exc).__mro__}
+    known = (code for name, code in NAMES.items() if name in names)
     return (
-        PROVIDER_CODES.get(getattr(exc, "code", None), "")
-        or next((NAMES[kind.__name__] for kind in type(exc).__mro__ if kind.__name__ in NAMES), "")
-        or STATUS_CODES.get(status, "")
-        or _code_of_socket(exc)
-        or _code_of_origin(exc, status)
+        PROVIDER_CODES.get(str(getattr(exc, "code", "")))
+        or next(known, None)
+        or STATUSES.get(_status_of(exc))
+        or ("network" if _is_of_the_network(exc) else None)
+        or ("model" if _status_of(exc) or "ModelError" in names else None)
+        or ("graph" if type(exc).__module__.startswith("langgraph.") else "error")
     )
 
 
-def _code_of_socket(exc: BaseException) -> str:
-    unreachable = isinstance(exc, OSError) and exc.errno in UNREACHABLE
-    return "network" if unreachable or isinstance(exc, socket.gaierror | ssl.SSLError) else ""
+def _status_of(exc: BaseException) -> int:
+    """The HTTP status it carries, in one of the places where clients put it, or 0."""
+    places = (exc, "status_code"), (exc, "code"), (getattr(exc, "response", None), "status_code")
+    found = (getattr(place, name, None) for place, name in places)
+    return next((status for status in found if isinstance(status, int) and status >= 400), 0)
 
 
-def _code_of_origin(exc: BaseException, status: object) -> str:
-    if isinstance(status, int) or any(kind.__name__ == "ModelError" for kind in type(exc).__mro__):
-        return "model"
-    return "graph" if type(exc).__module__.partition(".")[0] == "langgraph" else ""
+def _is_of_the_network(exc: BaseException) -> bool:
+    return isinstance(exc, socket.gaierror | ssl.SSLError) or getattr(exc, "errno", None) in UNREACHABLE

@@ -51,7 +51,10 @@ class Models:
 
 
 def open_models(*, chat_model: str, base_url: str, token_delay: float) -> Models:
-    """The models for `CHAT_MODEL` (provider:model) and `CHAT_BASE_URL`; without a name, the demo model. Never raises."""
+    """The models for these settings. `chat_model` is written provider:model; empty, it means the demo model.
+
+    Never raises: what is wrong stands in `problem`.
+    """
     if not chat_model:
         demo = DemoModel(token_delay=token_delay)
         return Models(chat=demo, label=_("Demo model"), is_demo=True, token_delay=token_delay)
