@@ -50,12 +50,20 @@ class NothingToRun(Conflict):
     """There is nothing to answer here: this version already has its reply."""
 
 
+class HistoryLost(Conflict):
+    """The saved state of this conversation can't be found, so nothing can be added here. Nothing was changed."""
+
+
 class Invalid(BranchingError):
     """This can't be done as it was asked."""
 
 
 class EmptyMessage(Invalid):
     """The message is empty. Write something first."""
+
+
+class EmptyTitle(Invalid):
+    """The title is empty. Write something first."""
 
 
 class MessageTooLong(Invalid):

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateSnapshot
 
 from .types import Checkpoint, Content, Kind
 
@@ -32,18 +33,24 @@ async def is_saved(saver: BaseCheckpointSaver, thread_id: str | UUID, checkpoint
 
 async def read_all(graph: CompiledStateGraph, thread_id: str | UUID) -> list[Checkpoint]:
     """All checkpoints of the thread, newest first. Reads every state whole: for checks and repairs, not for pages."""
-    return [
-        _checkpoint(
-            config=snapshot.config,
-            parent_config=snapshot.parent_config,
-            metadata=snapshot.metadata or {},
-            next=snapshot.next,
-            values=snapshot.values,
-            created_at=datetime.fromisoformat(snapshot.created_at) if snapshot.created_at else None,
-        )
-        # A history, unlike `get_state` of a thread, is pinned: `next` is what each checkpoint was saved with.
-        async for snapshot in graph.aget_state_history(config_for(thread_id, None))
-    ]
+    # A history, unlike `get_state` of a thread, is pinned: `next` is what each checkpoint was saved with.
+    return [_of(snapshot) async for snapshot in graph.aget_state_history(config_for(thread_id, None))]
+
+
+async def read(graph: CompiledStateGraph, config: RunnableConfig) -> Checkpoint:
+    """The checkpoint that `config` names; it must name one by id."""
+    return _of(await graph.aget_state(config))
+
+
+def _of(snapshot: StateSnapshot) -> Checkpoint:
+    return _checkpoint(
+        config=snapshot.config,
+        parent_config=snapshot.parent_config,
+        metadata=snapshot.metadata or {},
+        next=snapshot.next,
+        values=snapshot.values,
+        created_at=datetime.fromisoformat(snapshot.created_at) if snapshot.created_at else None,
+    )
 
 
 def from_event(data: Mapping[str, Any]) -> Checkpoint:

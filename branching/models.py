@@ -7,6 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 
 class Thread(models.Model):
@@ -76,7 +77,10 @@ class IndexedCheckpoint(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["thread", "checkpoint_id"], name="one_row_per_checkpoint")]
-        indexes = [models.Index(fields=["message", "id"], name="checkpoint_by_message")]
+        indexes = [
+            models.Index(fields=["message", "id"], name="checkpoint_by_message"),
+            models.Index(fields=["thread", "parent_id"], name="checkpoint_by_parent"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.source} {self.step} {self.checkpoint_id}"
@@ -122,6 +126,11 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.status} {self.id}"
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the process that ran it has died without a word."""
+        return self.status == self.Status.LOST or (self.status in self.ACTIVE and self.lease_until < timezone.now())
+
 
 class HeadMove(models.Model):
     """One move of HEAD: what Undo takes back and what "what happened here" tells."""
@@ -132,10 +141,12 @@ class HeadMove(models.Model):
     why = models.CharField(max_length=8, help_text="send, replay, edit, resume, switch, undo or repair.")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="moves")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True)
+    key = models.CharField(max_length=64, null=True, help_text="The command's idempotency key, where no run has it.")
     undone = models.BooleanField(default=False)
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        constraints = [models.UniqueConstraint(fields=["thread", "key"], name="one_move_per_key")]
         indexes = [models.Index(fields=["thread", "undone", "-id"], name="move_to_undo")]
 
     def __str__(self) -> str:

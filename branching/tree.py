@@ -45,7 +45,7 @@ class Tree:
         self.orphans: list[str] = []
         """Checkpoints that name a parent which the history does not hold. Each is a root of its own."""
         self._last: dict[str, Node | None] = {}
-        self._tips: dict[Node, str] = {}
+        self._ends: dict[Node, list[str]] = defaultdict(list)
         self._origins: dict[str, str] = {}
         self._children: dict[str, list[str]] = {}
         self._versions: dict[tuple[Node | None, str], list[Node]] = defaultdict(list)
@@ -76,8 +76,11 @@ class Tree:
         return self._siblings_under(node.parent)
 
     def tip(self, node: Node) -> str | None:
-        """The newest checkpoint that ends in it; None for a message that never was the last one."""
-        return self._tips.get(node)
+        """The newest checkpoint that ends in it; None for a message that never was the last one.
+
+        One that only announces the next message (`next` is `__start__`) does not count once that message has come.
+        """
+        return next((each for each in reversed(self._ends[node]) if not self._is_announcement(each)), None)
 
     def origin(self, checkpoint_id: str) -> str:
         """The checkpoint that this one is LangGraph's fork copy of, through copies of copies; else itself."""
@@ -94,13 +97,16 @@ class Tree:
         self._children[checkpoint.id] = []
         self._last[checkpoint.id] = last = self._grow(checkpoint)
         if last is not None:
-            self._tips[last] = checkpoint.id
+            self._ends[last].append(checkpoint.id)
         parent = self._parent_of(checkpoint)
         if parent is not None:
             self._children[parent.id].append(checkpoint.id)
         elif checkpoint.parent_id is not None:
             self.orphans.append(checkpoint.id)
         self._origins[checkpoint.id] = self._origins[parent.id] if self._is_copy(checkpoint, parent) else checkpoint.id
+
+    def _is_announcement(self, checkpoint_id: str) -> bool:
+        return self.checkpoints[checkpoint_id].next == ("__start__",) and bool(self._children[checkpoint_id])
 
     def _grow(self, checkpoint: Checkpoint) -> Node | None:
         """Walk its messages from the root, adding what is missing; return the last node."""

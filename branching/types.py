@@ -15,6 +15,7 @@ Kind = Literal["human", "ai", "tool"]
 Source = Literal["input", "loop", "update", "fork"]
 VersionState = Literal["done", "streaming", "stopped", "failed", "waiting"]
 RunState = Literal["idle", "running", "waiting", "failed"]
+ReplyState = Literal["streaming", "failed", "stopped", "lost", "missing"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class OpenReply:
     arrows lead back to them.
     """
 
-    state: Literal["streaming", "failed", "stopped", "lost", "missing"]
+    state: ReplyState
     position: int
     total: int
     previous: int | None

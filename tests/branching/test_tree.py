@@ -124,7 +124,7 @@ def test_two_echo_turns_are_one_chain_of_four_messages() -> None:
     assert texts(tree.nodes) == texts(tree.path("c7")) == "h1 a1 h2 a2"
     assert [each.introduced_by for each in tree.nodes] == ["c1", "c3", "c5", "c7"]
     assert [tree.base(each) for each in tree.nodes] == ["c0", "c2", "c4", "c6"]
-    assert [tree.tip(each) for each in tree.nodes] == ["c2", "c4", "c6", "c7"]
+    assert [tree.tip(each) for each in tree.nodes] == ["c2", "c3", "c6", "c7"]
     assert all(tree.siblings(each) == [each] for each in tree.nodes)
     assert tree.tips == ["c7"]
     assert tree.orphans == []

@@ -1,0 +1,160 @@
+"""Compares the index with the checkpoints it was made from, and rebuilds it from them.
+
+`tree.py` derives the message tree from the whole history; here it is laid beside the rows, version by version.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import transaction
+
+from branching import heads, history, index, transcript, tree
+from branching.database import on_database
+from branching.engine import Engine
+from branching.models import IndexedCheckpoint, Message, Thread
+from branching.types import Checkpoint
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One disagreement: what it is about, and what is wrong with it."""
+
+    subject: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.problem}"
+
+
+async def check(engine: Engine, thread: Thread) -> list[Finding]:
+    """What is wrong with the thread's index and HEAD; empty when they agree with its checkpoints."""
+    return await _compare(thread.pk, await history.read_all(engine.graph(thread.assistant), thread.pk))
+
+
+async def rebuild(engine: Engine, thread: Thread) -> None:
+    """Make the index anew from the checkpoints. HEAD and the selection stay wherever they still make sense."""
+    await _replace(thread.pk, await history.read_all(engine.graph(thread.assistant), thread.pk))
+
+
+@on_database
+def _compare(thread_id: UUID, checkpoints: Sequence[Checkpoint]) -> list[Finding]:
+    truth = tree.derive(checkpoints)
+    found = {row.checkpoint_id: row for row in IndexedCheckpoint.objects.filter(thread_id=thread_id)}
+    pairs = list(_pairs(thread_id, truth))
+    return [
+        *_missing_and_unknown(truth, found),
+        *_wrong_versions(pairs),
+        *_wrong_checkpoints(truth, found, {node: row.pk for node, row in pairs if node and row}),
+        *_wrong_head(Thread.objects.get(pk=thread_id), found),
+    ]
+
+
+def _missing_and_unknown(truth: tree.Tree, found: dict[str, IndexedCheckpoint]) -> Iterator[Finding]:
+    for missing in truth.checkpoints.keys() - found.keys():
+        yield Finding(f"checkpoint {missing}", "is not in the index")
+    for unknown in found.keys() - truth.checkpoints.keys():
+        yield Finding(f"checkpoint {unknown}", "is in the index but not in the saver")
+    for orphan in truth.orphans:
+        yield Finding(f"checkpoint {orphan}", "grew from a checkpoint that does not exist")
+
+
+def _pairs(thread_id: UUID, truth: tree.Tree) -> Iterator[tuple[tree.Node | None, Message | None]]:
+    """Each version beside its row, siblings in order; None where one of the two has no counterpart."""
+    rows = defaultdict(list)
+    for row in Message.objects.filter(thread_id=thread_id).order_by("id"):
+        rows[row.parent_id].append(row)
+    waiting: list[tuple[list[tree.Node], int | None]] = [(truth.roots, None)]
+    while waiting:
+        nodes, parent = waiting.pop()
+        siblings = rows.pop(parent, [])
+        for at in range(max(len(nodes), len(siblings))):
+            node, row = (nodes[at] if at < len(nodes) else None), (siblings[at] if at < len(siblings) else None)
+            yield node, row
+            if node and row:
+                waiting.append((node.children, row.pk))
+    yield from ((None, row) for left in rows.values() for row in left)
+
+
+def _wrong_versions(pairs: Sequence[tuple[tree.Node | None, Message | None]]) -> Iterator[Finding]:
+    for node, row in pairs:
+        if row is None:
+            yield Finding(f"message {node.content.id}", "has no row")
+        elif node is None:
+            yield Finding(f"message {row.message_id}", "has a row but is in no checkpoint")
+        elif (row.message_id, row.kind, row.text, row.data) != _identity(node):
+            yield Finding(f"message {row.message_id}", f"stands where {node.content.id} belongs")
+
+
+def _identity(node: tree.Node) -> tuple[str, str, str, dict]:
+    return node.content.id, node.content.kind, node.content.text, dict(node.content.data)
+
+
+def _wrong_checkpoints(
+    truth: tree.Tree, found: dict[str, IndexedCheckpoint], rows: dict[tree.Node, int]
+) -> Iterator[Finding]:
+    for checkpoint_id in truth.checkpoints.keys() & found.keys():
+        checkpoint, row = truth.checkpoints[checkpoint_id], found[checkpoint_id]
+        node = truth.node_of(checkpoint_id)
+        expected = {
+            "parent_id": checkpoint.parent_id,
+            "origin_id": truth.origin(checkpoint_id),
+            "source": checkpoint.source,
+            "step": checkpoint.step,
+            "next": list(checkpoint.next),
+            "message_id": rows.get(node) if node else None,
+        }
+        for name, value in expected.items():
+            if getattr(row, name) != value:
+                yield Finding(f"checkpoint {checkpoint_id}", f"{name} is {getattr(row, name)}, not {value}")
+
+
+def _wrong_head(thread: Thread, found: dict[str, IndexedCheckpoint]) -> Iterator[Finding]:
+    if thread.head is None:
+        if found:
+            yield Finding("HEAD", "is empty though the thread has checkpoints")
+        return
+    if thread.head not in found:
+        yield Finding("HEAD", f"points at {thread.head}, which is no checkpoint of this thread")
+        return
+    rows = {row.pk: row for row in Message.objects.filter(thread=thread)}
+    child, at = None, rows.get(found[thread.head].message_id)
+    while at:
+        if at.selected_id != child:
+            yield Finding(f"message {at.message_id}", "is on the way to HEAD but another version is selected")
+        child, at = at.pk, rows.get(at.parent_id)
+
+
+@on_database
+@transaction.atomic
+def _replace(thread_id: UUID, checkpoints: Sequence[Checkpoint]) -> None:
+    thread = heads.locked(thread_id)
+    selected = _selection(thread_id)
+    runs = dict(IndexedCheckpoint.objects.filter(thread=thread).values_list("checkpoint_id", "run_id"))
+    Message.objects.filter(thread=thread).delete()
+    IndexedCheckpoint.objects.filter(thread=thread).delete()
+    for checkpoint in tree.derive(checkpoints).checkpoints.values():
+        index.record(thread_id, checkpoint, run_id=runs.get(checkpoint.id))
+    _restore_selection(thread_id, selected)
+    head = IndexedCheckpoint.objects.filter(thread=thread, checkpoint_id=thread.head).first()
+    if head:
+        heads.repair(thread_id, head)
+    else:
+        transcript.repair_head(thread_id)
+
+
+def _selection(thread_id: UUID) -> dict[str, str]:
+    """Which version was selected after which, by their paths, which a rebuild does not change."""
+    chosen = Message.objects.filter(thread_id=thread_id).exclude(selected=None)
+    return dict(chosen.values_list("path", "selected__path"))
+
+
+def _restore_selection(thread_id: UUID, selected: dict[str, str]) -> None:
+    rows = {row.path: row for row in Message.objects.filter(thread_id=thread_id)}
+    for parent, child in selected.items():
+        if parent in rows and child in rows:
+            rows[parent].selected = rows[child]
+            rows[parent].save(update_fields=["selected"])

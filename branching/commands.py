@@ -1,0 +1,205 @@
+"""What a person can ask of a thread that ends in a checkpoint: send, replay, edit, resume.
+
+Each claims the thread before LangGraph is touched: one transaction checks the idempotency key and the page's
+`head_version`, and makes the Run row, of which a thread has at most one that is active. `runs.py` then executes it;
+an edit runs no node of the graph, so it is done here.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from branching import heads, index, leases, runs
+from branching.database import on_database
+from branching.engine import Engine
+from branching.exceptions import (
+    BadText,
+    EmptyMessage,
+    MessageTooLong,
+    NoSuchMessage,
+    NotEditable,
+    NothingToRun,
+    NotReplayable,
+    RunInProgress,
+)
+from branching.models import Message, Run, Thread
+from branching.standing import at_head
+from branching.types import Checkpoint, Content
+
+MESSAGE_MAX = 100_000
+"""Characters in one human message."""
+
+TITLE_MAX = 60
+
+
+@on_database
+@transaction.atomic
+def send(thread_id: UUID, *, text: str, head_version: int, key: str | None = None, by: Any = None) -> Run | None:
+    """A run, yet to be executed, that says `text` at HEAD; None where `key` was seen before.
+
+    Saying again what stands there unanswered is a resume, so that a failed message that is retyped does not double.
+    Raises `EmptyMessage`, `MessageTooLong`, `BadText`.
+    """
+    text = checked(text)
+    thread = heads.locked(thread_id)
+    if at_head(thread).unanswered == text:
+        return _resume(thread, head_version=head_version, key=key, by=by)
+    run = _claim(thread, kind="send", base=thread.head, said=_said(text), key=key)
+    if run:
+        heads.claim(thread_id, head_version=head_version)
+        heads.log(thread_id, origin=thread.head, target=thread.head, why="send", by=by, run=run)
+        _name(thread, text)
+    return run
+
+
+@on_database
+@transaction.atomic
+def replay(thread_id: UUID, *, message: int, head_version: int, key: str | None = None, by: Any = None) -> Run | None:
+    """A run, yet to be executed, that answers the turn of this reply anew; HEAD already waits at its base.
+
+    None where `key` was seen before. Raises `NoSuchMessage`, `NotReplayable`.
+    """
+    thread = heads.locked(thread_id)
+    base = index.base_of(_first_reply(_message(thread, message)))
+    if base is None or not base.next:
+        raise NotReplayable
+    run = _claim(thread, kind="replay", base=base.checkpoint_id, key=key)
+    if run:
+        heads.move(thread_id, base, why="replay", head_version=head_version, by=by, run=run)
+    return run
+
+
+@on_database
+@transaction.atomic
+def resume(thread_id: UUID, *, head_version: int, key: str | None = None, by: Any = None) -> Run | None:
+    """A run, yet to be executed, that goes on from HEAD: the reply to an edit, or another try after a failure.
+
+    None where `key` was seen before. Raises `NothingToRun` where HEAD has its reply.
+    """
+    return _resume(heads.locked(thread_id), head_version=head_version, key=key, by=by)
+
+
+def _resume(thread: Thread, *, head_version: int, key: str | None, by: Any) -> Run | None:
+    standing = at_head(thread)
+    said, last = standing.pending, standing.last
+    # The message is in no checkpoint, not even as an input that waits there: it has to be said again.
+    is_unsaid = said and not (last and last.tip == thread.head)
+    run = _claim(
+        thread,
+        kind="send" if is_unsaid else "resume",
+        base=thread.head,
+        said=Content(id=said.message_id, kind="human", text=said.text) if said else None,
+        key=key,
+    )
+    if run:
+        if not standing.is_open:
+            raise NothingToRun
+        heads.claim(thread.pk, head_version=head_version)
+        heads.extend(thread.pk, run, by=by)
+    return run
+
+
+async def edit(
+    engine: Engine,
+    thread_id: UUID,
+    *,
+    message: int,
+    text: str,
+    head_version: int,
+    key: str | None = None,
+    by: Any = None,
+) -> bool:
+    """Say it differently: `text` becomes a sibling of the message, unanswered, and HEAD moves there.
+
+    The old version and all that follows it stay. False, and nothing happens, where the text is the same or `key` was
+    seen before. Raises `NoSuchMessage`, `NotEditable`, `HistoryLost`, and what `send` raises for a text.
+    """
+    said = _said(checked(text))
+    run = await _claim_edit(thread_id, message=message, said=said, head_version=head_version, key=key)
+    if run is None:
+        return False
+    try:
+        checkpoint = await runs.write_edit(engine, run, said)
+    except BaseException:
+        await leases.abandon(run)
+        raise
+    await _finish_edit(run, checkpoint, head_version=head_version + 1, by=by)
+    return True
+
+
+@on_database
+@transaction.atomic
+def _claim_edit(thread_id: UUID, *, message: int, said: Content, head_version: int, key: str | None) -> Run | None:
+    thread = heads.locked(thread_id)
+    edited = _message(thread, message)
+    base = index.base_of(edited)
+    if edited.kind != "human" or base is None:
+        raise NotEditable
+    if edited.text == said.text:
+        return None
+    run = _claim(thread, kind="edit", base=base.checkpoint_id, said=said, key=key)
+    if run:
+        heads.claim(thread_id, head_version=head_version)
+    return run
+
+
+@on_database
+@transaction.atomic
+def _finish_edit(run: Run, checkpoint: Checkpoint, *, head_version: int, by: Any) -> None:
+    row = index.record(run.thread_id, checkpoint, run_id=run.pk)
+    leases.end(run, status=Run.Status.DONE, tip=row.checkpoint_id)
+    heads.move(run.thread_id, row, why="edit", head_version=head_version, by=by, run=run)
+
+
+def _claim(thread: Thread, *, kind: str, base: str | None, key: str | None, said: Content | None = None) -> Run | None:
+    """The thread's active run, made now; None where `key` was seen before. Raises `RunInProgress`."""
+    if key and thread.runs.filter(key=key).exists():
+        return None
+    leases.bury(thread.pk)
+    if thread.runs.filter(status__in=Run.ACTIVE).exists():
+        raise RunInProgress
+    carried = {"id": said.id, "text": said.text} if said else None
+    return thread.runs.create(kind=kind, base=base, input=carried, key=key, lease_until=leases.from_now())
+
+
+def _said(text: str) -> Content:
+    """A human message with an id of its own: one id with two texts would confuse every look-up by id."""
+    return Content(id=str(uuid.uuid4()), kind="human", text=text)
+
+
+def _message(thread: Thread, pk: int) -> Message:
+    message = thread.messages.filter(pk=pk).first()
+    if message is None:
+        raise NoSuchMessage
+    return message
+
+
+def _first_reply(message: Message) -> Message:
+    """The reply with which this one's turn begins."""
+    if message.kind == "human":
+        raise NotReplayable
+    while message.parent and message.parent.kind != "human":
+        message = message.parent
+    return message
+
+
+def _name(thread: Thread, text: str) -> None:
+    if not thread.title:
+        Thread.objects.filter(pk=thread.pk).update(title=text.split("\n")[0][:TITLE_MAX].strip())
+
+
+def checked(text: str) -> str:
+    """`text` as it will be stored. Raises `EmptyMessage`, `MessageTooLong`, `BadText`."""
+    text = text.replace("\r\n", "\n").strip()
+    if not text:
+        raise EmptyMessage
+    if len(text) > MESSAGE_MAX:
+        raise MessageTooLong
+    # PostgreSQL refuses NUL, and a lone surrogate has no UTF-8: refused everywhere alike.
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise BadText
+    return text

@@ -1,0 +1,27 @@
+"""What a run needs beside the database: the checkpoint saver, the models, and the compiled graphs over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph.state import CompiledStateGraph
+
+from branching import assistants
+from branching.llm import Models
+
+
+@dataclass
+class Engine:
+    """One per process and event loop: savers belong to the loop that first used them."""
+
+    saver: BaseCheckpointSaver
+    models: Models
+    graphs: dict[str, CompiledStateGraph] = field(default_factory=dict)
+
+    def graph(self, assistant: str) -> CompiledStateGraph:
+        """The assistant's graph over this saver, compiled once. Raises `UnknownAssistant`."""
+        if assistant not in self.graphs:
+            blueprint = assistants.get(assistant).build(self.models)
+            self.graphs[assistant] = blueprint.compile(checkpointer=self.saver)
+        return self.graphs[assistant]

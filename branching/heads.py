@@ -1,0 +1,219 @@
+"""The only writer of HEAD, of the remembered selection, and of the log of moves.
+
+A command's move is compare-and-set on `head_version`, the number its page was drawn with. Following a run is
+compare-and-set on the checkpoint that the run was at before; it extends the move that the run's command made and
+leaves `head_version` alone, since the page still shows the same branch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from branching import index
+from branching.database import on_database
+from branching.exceptions import HeadMoved, NoSuchMessage, NoSuchThread, NothingToUndo, RunInProgress
+from branching.models import HeadMove, IndexedCheckpoint, Message, Run, Thread
+
+
+@on_database
+@transaction.atomic
+def switch(
+    thread_id: UUID, *, message: int, head_version: int, key: str | None = None, by: Any = None
+) -> None:
+    """Show another version: HEAD goes to where one was in it when one left. Runs nothing, stores nothing else."""
+    if _seen(thread_id, key):
+        return
+    chosen = Message.objects.filter(thread_id=thread_id, pk=message).first()
+    if chosen is None:
+        raise NoSuchMessage
+    target = index.tip_of(_last_seen_under(chosen))
+    move(thread_id, target, why="switch", head_version=head_version, key=key, by=by)
+
+
+@on_database
+@transaction.atomic
+def go(
+    thread_id: UUID, *, checkpoint_id: str, head_version: int, key: str | None = None, by: Any = None
+) -> None:
+    """Show the branch that ends in this checkpoint of the thread."""
+    if not _seen(thread_id, key):
+        row = index.checkpoint_of(thread_id, checkpoint_id)
+        move(thread_id, row, why="switch", head_version=head_version, key=key, by=by)
+
+
+@on_database
+@transaction.atomic
+def undo(thread_id: UUID, *, head_version: int, key: str | None = None, by: Any = None) -> None:
+    """Take the last move back. What it led to stays where it is, and is found under its arrows."""
+    thread = locked(thread_id)
+    if _seen(thread_id, key):
+        return
+    last = undoable(thread_id).first()
+    if last is None:
+        raise NothingToUndo
+    target = _return_to(thread, last.origin)
+    if target is None:
+        raise RunInProgress if Run.objects.filter(thread=thread, status__in=Run.ACTIVE).exists() else NothingToUndo
+    move(thread_id, target, why="undo", head_version=head_version, key=key, by=by)
+    HeadMove.objects.filter(pk=last.pk).update(undone=True)
+
+
+def undoable(thread_id: UUID) -> Any:
+    """The moves that Undo can take back, newest first."""
+    moves = HeadMove.objects.filter(thread_id=thread_id, undone=False).exclude(why__in=["undo", "repair"])
+    return moves.exclude(origin=F("target")).exclude(target=None).order_by("-id")
+
+
+def _seen(thread_id: UUID, key: str | None) -> bool:
+    """Whether the command with this idempotency key was carried out before."""
+    return bool(key) and HeadMove.objects.filter(thread_id=thread_id, key=key).exists()
+
+
+def _return_to(thread: Thread, origin: str | None) -> IndexedCheckpoint | None:
+    """Where going back to `origin` lands: an empty thread's first checkpoint, or the end of a run left half-way."""
+    rows = IndexedCheckpoint.objects.filter(thread=thread).select_related("run")
+    if origin is None:
+        return rows.filter(parent_id=None).order_by("id").first()
+    row = rows.filter(checkpoint_id=origin).first()
+    if row and row.run and row.run.tip and row.run.tip != origin:
+        return index.checkpoint_of(thread.pk, row.run.tip)
+    return row
+
+
+def locked(thread_id: UUID) -> Thread:
+    """The thread's row, held until the transaction ends. Raises `NoSuchThread`."""
+    thread = Thread.objects.select_for_update().filter(pk=thread_id, deleting=False).first()
+    if thread is None:
+        raise NoSuchThread
+    return thread
+
+
+def claim(thread_id: UUID, *, head_version: int) -> None:
+    """Make every page drawn before this command stale. Raises `HeadMoved` when the command's own page is."""
+    drawn = Thread.objects.filter(pk=thread_id, head_version=head_version)
+    claimed = drawn.update(head_version=F("head_version") + 1, revision=F("revision") + 1, updated_at=timezone.now())
+    if not claimed:
+        raise HeadMoved
+
+
+def move(
+    thread_id: UUID,
+    to: IndexedCheckpoint,
+    *,
+    why: str,
+    head_version: int,
+    key: str | None = None,
+    by: Any = None,
+    run: Run | None = None,
+) -> None:
+    """Point HEAD at `to`, unless it moved since `head_version` was read: then `HeadMoved`. Inside a transaction."""
+    claim(thread_id, head_version=head_version)
+    origin = Thread.objects.values_list("head", flat=True).get(pk=thread_id)
+    Thread.objects.filter(pk=thread_id).update(head=to.checkpoint_id)
+    _remember(to.message)
+    log(thread_id, origin=origin, target=to.checkpoint_id, why=why, key=key, by=by, run=run)
+
+
+def log(
+    thread_id: UUID,
+    *,
+    origin: str | None,
+    target: str | None,
+    why: str,
+    key: str | None = None,
+    by: Any = None,
+    run: Run | None = None,
+) -> None:
+    """Write a move down, without making it."""
+    HeadMove.objects.create(thread_id=thread_id, origin=origin, target=target, why=why, key=key, by=by, run=run)
+
+
+def extend(thread_id: UUID, run: Run, *, by: Any) -> None:
+    """Let `run` continue the move that led to HEAD, so that one Undo takes both back."""
+    head = Thread.objects.values_list("head", flat=True).get(pk=thread_id)
+    last = undoable(thread_id).first()
+    if last and last.target == head:
+        HeadMove.objects.filter(pk=last.pk).update(run=run)
+    else:
+        log(thread_id, origin=head, target=head, why="resume", by=by, run=run)
+
+
+def follow(run: Run, to: IndexedCheckpoint) -> bool:
+    """Take HEAD along to `to` if it is where `run` was before; otherwise the reader is elsewhere, and it stays.
+
+    Inside the transaction that records `to`. Does not change `run`.
+    """
+    here = Thread.objects.filter(pk=run.thread_id, head=run.tip or run.base)
+    if (run.tip or run.base) is None:
+        here = Thread.objects.filter(pk=run.thread_id, head=None)
+    followed = bool(here.update(head=to.checkpoint_id, revision=F("revision") + 1))
+    if followed:
+        HeadMove.objects.filter(run=run).update(target=to.checkpoint_id)
+        _remember(to.message)
+    elif to.message:
+        _remember_unseen(run.thread_id, to.message)
+    return followed
+
+
+def repair(thread_id: UUID, to: IndexedCheckpoint | None) -> None:
+    """Point a HEAD that leads nowhere at `to`, whatever it was."""
+    thread = locked(thread_id)
+    target = to.checkpoint_id if to else None
+    changed = {"head_version": F("head_version") + 1, "revision": F("revision") + 1}
+    Thread.objects.filter(pk=thread_id).update(head=target, **changed)
+    _remember(to.message if to else None)
+    log(thread_id, origin=thread.head, target=target, why="repair")
+
+
+def _last_seen_under(message: Message) -> Message:
+    """The end of the branch that was shown when `message` was last on screen."""
+    below = """
+        WITH RECURSIVE below(id, selected_id) AS (
+            SELECT id, selected_id FROM branching_message WHERE id = %s
+            UNION ALL
+            SELECT m.id, m.selected_id FROM branching_message m JOIN below ON m.id = below.selected_id
+        )
+        SELECT id FROM below WHERE selected_id IS NULL
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(below, [message.pk])
+        (end,) = cursor.fetchone()
+    return message if end == message.pk else Message.objects.get(pk=end)
+
+
+def _remember(end: Message | None) -> None:
+    """Select the path to `end`, and nothing after it. Writes only the rows where that is a change."""
+    if end is None:
+        return
+    Message.objects.filter(pk=end.pk).exclude(selected=None).update(selected=None)
+    strays = """
+        WITH RECURSIVE up(id, parent_id) AS (
+            SELECT id, parent_id FROM branching_message WHERE id = %s
+            UNION ALL
+            SELECT m.id, m.parent_id FROM branching_message m JOIN up ON m.id = up.parent_id
+        )
+        SELECT up.parent_id, up.id FROM up JOIN branching_message p ON p.id = up.parent_id
+        WHERE p.selected_id IS NULL OR p.selected_id <> up.id
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(strays, [end.pk])
+        for parent, child in cursor.fetchall():
+            Message.objects.filter(pk=parent).update(selected=child)
+
+
+def _remember_unseen(thread_id: UUID, message: Message) -> None:
+    """A run that goes on where nobody looks is what one comes back to, unless another version was chosen there."""
+    if message.parent_id is None:
+        return
+    head = IndexedCheckpoint.objects.filter(thread_id=thread_id, checkpoint_id=_head(thread_id)).first()
+    if head is None or head.message_id != message.parent_id:
+        Message.objects.filter(pk=message.parent_id, selected=None).update(selected=message)
+
+
+def _head(thread_id: UUID) -> str | None:
+    return Thread.objects.values_list("head", flat=True).get(pk=thread_id)

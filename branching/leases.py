@@ -1,0 +1,48 @@
+"""Who is alive: a run holds a lease that its process renews, and one whose lease has run out is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from branching.database import on_database
+from branching.models import Run, Thread
+
+LEASE = timedelta(seconds=15)
+"""How long a run may go without a sign of life from its process."""
+
+
+def from_now() -> datetime:
+    """Until when a lease taken or renewed now holds."""
+    return timezone.now() + LEASE
+
+
+@on_database
+def renew(run_ids: Iterable[UUID]) -> None:
+    """Say that these runs are alive."""
+    Run.objects.filter(pk__in=list(run_ids), status__in=Run.ACTIVE).update(lease_until=from_now())
+
+
+def bury(thread_id: UUID) -> None:
+    """Mark the thread's run as lost if its process has died, so that another can start."""
+    dead = Run.objects.filter(thread_id=thread_id, status__in=Run.ACTIVE, lease_until__lt=timezone.now())
+    dead.update(status=Run.Status.LOST, ended_at=timezone.now())
+
+
+@transaction.atomic
+def end(run: Run, *, status: str, **fields: Any) -> None:
+    """Write down how `run` ended, and that the thread looks different now."""
+    Run.objects.filter(pk=run.pk).update(status=status, ended_at=timezone.now(), **fields)
+    Thread.objects.filter(pk=run.thread_id).update(revision=F("revision") + 1)
+
+
+@on_database
+def abandon(run: Run) -> None:
+    """Give the thread free after a command that failed before anything was stored."""
+    Run.objects.filter(pk=run.pk).delete()

@@ -1,0 +1,236 @@
+"""Executes a run: streams the graph from the run's base, keeps the index and HEAD in step, yields `RunEvent`s.
+
+No sockets and no HTML here, and no task that outlives the generator: whoever consumes it owns the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from django.db import transaction
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langgraph.graph.state import CompiledStateGraph
+
+from branching import assistants, failures, heads, history, index, leases
+from branching.database import on_database
+from branching.engine import Engine
+from branching.exceptions import HistoryLost
+from branching.models import IndexedCheckpoint, Message, Run
+from branching.types import Checkpoint, CheckpointSaved, Content, RunEnded, RunEvent, Token
+
+RECURSION_LIMIT = 50
+"""Supersteps in one run. LangGraph's own default is 10,007."""
+
+log = logging.getLogger(__name__)
+
+
+async def execute(engine: Engine, run: Run, stop: asyncio.Event) -> AsyncIterator[RunEvent]:
+    """The events of `run`, the last a `RunEnded`, while the index and HEAD follow the checkpoints it saves.
+
+    Setting `stop` ends it soon, with the text so far kept as a stopped reply. A failure of the graph is an event, not
+    an exception. If the consumer is cancelled instead, the run counts as lost.
+    """
+    course = _Course(engine, run, engine.graph(run.thread.assistant))
+    try:
+        async for event in course.events(stop):
+            yield event
+    except (asyncio.CancelledError, GeneratorExit):
+        await asyncio.shield(_end(run, Run.Status.LOST))
+        raise
+
+
+async def write_edit(engine: Engine, run: Run, said: Content) -> Checkpoint:
+    """The update checkpoint, on disk, that says `said` at the base of `run`. Raises `HistoryLost`."""
+    # LangGraph would make an orphan of an update to a checkpoint that it does not have.
+    if not await history.is_saved(engine.saver, run.thread_id, run.base):
+        raise HistoryLost
+    graph = engine.graph(run.thread.assistant)
+    update = {"messages": [HumanMessage(said.text, id=said.id)]}
+    # Written as `__start__`, so that the graph's first node is what runs next.
+    config = await graph.aupdate_state(history.config_for(run.thread_id, run.base), update, as_node=index.START)
+    return await history.read(graph, config)
+
+
+@dataclass
+class _Course:
+    """One run on its way: what it has said since its newest checkpoint, and which checkpoint is not yet on disk."""
+
+    engine: Engine
+    run: Run
+    graph: CompiledStateGraph
+    text: str = ""
+    unsaved: Checkpoint | None = None
+    next: tuple[str, ...] = ()
+    streamed: set[tuple[Any, Any]] = field(default_factory=set)
+
+    async def events(self, stop: asyncio.Event) -> AsyncIterator[RunEvent]:
+        attempt = await _start(self.run)
+        error: BaseException | None = None
+        try:
+            await self._check_base()
+            async with aclosing(_parts(self.graph, self._input(), self._config(attempt), stop)) as parts:
+                async for part in parts:
+                    async for event in self._take(part):
+                        yield event
+        except Exception as raised:
+            error = raised
+        async for event in self._settle(error, stopped=stop.is_set()):
+            yield event
+
+    async def _check_base(self) -> None:
+        # LangGraph does not check: an unknown id with input would start an empty conversation.
+        base = self.run.base
+        if base and not await history.is_saved(self.engine.saver, self.run.thread_id, base):
+            raise HistoryLost
+
+    def _input(self) -> dict[str, Any] | None:
+        """What to give the graph: None, so that it goes on from its base, except where something new is said."""
+        if self.run.kind != "send":
+            return None
+        return {"messages": [HumanMessage(self.run.input["text"], id=self.run.input["id"])]}
+
+    def _config(self, attempt: int) -> dict[str, Any]:
+        # Metadata is stored with each checkpoint. LangGraph gives `run_id` there a meaning of its own: not that key.
+        metadata = {"run": str(self.run.pk), "attempt": attempt}
+        names = history.config_for(self.run.thread_id, self.run.base)
+        return {**names, "metadata": metadata, "recursion_limit": RECURSION_LIMIT}
+
+    async def _take(self, part: dict[str, Any]) -> AsyncIterator[RunEvent]:
+        if part["ns"]:
+            return
+        # Under `sync` durability a checkpoint is on disk before anything of the next superstep is heard.
+        if event := await self._save():
+            yield event
+        if part["type"] == "checkpoints":
+            self.unsaved = history.from_event(part["data"])
+        elif part["type"] == "messages" and (text := self._spoken(*part["data"])):
+            self.text += text
+            yield Token(text)
+
+    def _spoken(self, message: Any, metadata: dict[str, Any]) -> str:
+        """The new text in a piece of the stream. A node's finished message repeats what its pieces said."""
+        if not isinstance(message, AIMessage):
+            return ""
+        step = (metadata.get("langgraph_node"), metadata.get("langgraph_step"))
+        if not isinstance(message, AIMessageChunk) and step in self.streamed:
+            return ""
+        self.streamed.add(step)
+        return str(message.text)
+
+    async def _save(self) -> RunEvent | None:
+        """Take the checkpoint that has reached the disk into the index, and HEAD along with it."""
+        checkpoint, self.unsaved = self.unsaved, None
+        if checkpoint is None:
+            return None
+        followed = await _record(self.run, checkpoint)
+        self.text, self.next = "", checkpoint.next
+        return CheckpointSaved(checkpoint, followed)
+
+    async def _settle(self, error: BaseException | None, *, stopped: bool) -> AsyncIterator[RunEvent]:
+        """Bring the books in order at the end: what is on disk counts, what is not never was."""
+        if (error or stopped) and not await self._is_on_disk():
+            self.unsaved = None
+        if event := await self._save():
+            yield event
+        if error:
+            yield await self._fail(error)
+        elif stopped and (self.next or self.run.tip is None):
+            if event := await self._keep():
+                yield event
+            yield await _end(self.run, Run.Status.STOPPED)
+        else:
+            yield await _end(self.run, Run.Status.DONE)
+
+    async def _is_on_disk(self) -> bool:
+        return bool(self.unsaved) and await history.is_saved(
+            self.engine.saver, self.run.thread_id, self.unsaved.id
+        )
+
+    async def _fail(self, error: BaseException) -> RunEnded:
+        code = failures.code_of(error)
+        log.error("Run %s of thread %s failed: %s", self.run.pk, self.run.thread_id, code, exc_info=error)
+        return await _end(self.run, Run.Status.FAILED, error=code, partial=self.text)
+
+    async def _keep(self) -> RunEvent | None:
+        """Store what a stopped reply had said, as the node that was saying it."""
+        writers = assistants.get(self.run.thread.assistant).reply_nodes
+        if not self.text.strip() or len(self.next) != 1 or self.next[0] not in writers:
+            return None
+        partial = AIMessage(self.text, id=str(uuid.uuid4()), additional_kwargs={"stopped": True})
+        here = history.config_for(self.run.thread_id, self.run.tip)
+        config = await self.graph.aupdate_state(here, {"messages": [partial]}, as_node=self.next[0])
+        self.unsaved = await history.read(self.graph, config)
+        return await self._save()
+
+
+async def _parts(
+    graph: CompiledStateGraph, given: Any, config: dict[str, Any], stop: asyncio.Event
+) -> AsyncIterator[dict[str, Any]]:
+    """The parts of the graph's stream until it ends or `stop` is set. When it returns, nothing is left running.
+
+    The stream lives in a task of its own, since stopping is cancelling it wherever it waits, and it must be closed in
+    the context in which it was opened.
+    """
+    queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+
+    async def pump() -> None:
+        try:
+            modes = ["checkpoints", "messages", "tasks"]
+            stream = graph.astream(given, config, stream_mode=modes, durability="sync", version="v2")
+            async with aclosing(stream) as parts:
+                async for part in parts:
+                    queue.put_nowait(part)
+        finally:
+            queue.put_nowait(None)
+
+    streaming = asyncio.create_task(pump())
+    stopping = asyncio.create_task(_cancel_when(stop, streaming))
+    try:
+        while (part := await queue.get()) is not None:
+            yield part
+    finally:
+        stopping.cancel()
+        streaming.cancel()
+        await asyncio.wait({streaming, stopping})
+    if not streaming.cancelled() and (error := streaming.exception()):
+        raise error
+
+
+async def _cancel_when(stop: asyncio.Event, task: asyncio.Task[None]) -> None:
+    await stop.wait()
+    task.cancel()
+
+
+@on_database
+def _start(run: Run) -> int:
+    """Mark the run as running. Which attempt it is: how many versions of this reply there are already."""
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, lease_until=leases.from_now())
+    base = IndexedCheckpoint.objects.filter(thread=run.thread_id, checkpoint_id=run.base).first()
+    if run.kind == "send" or base is None or base.message_id is None:
+        return 0
+    return Message.objects.filter(parent=base.message_id).count()
+
+
+@on_database
+@transaction.atomic
+def _record(run: Run, checkpoint: Checkpoint) -> bool:
+    """Index the checkpoint and move the run's tip there. Whether HEAD went along."""
+    row = index.record(run.thread_id, checkpoint, run_id=run.pk)
+    followed = heads.follow(run, row)
+    Run.objects.filter(pk=run.pk).update(tip=row.checkpoint_id)
+    run.tip = row.checkpoint_id
+    return followed
+
+
+@on_database
+def _end(run: Run, status: Literal["done", "stopped", "failed", "lost"], **fields: str) -> RunEnded:
+    leases.end(run, status=status, **fields)
+    return RunEnded(status, fields.get("error", ""))
+
+
