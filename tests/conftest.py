@@ -31,7 +31,11 @@ import pytest  # noqa: E402
 
 django.setup()  # here, not by pytest-django: that reads the settings before any conftest has had its say
 
+from django.conf import settings  # noqa: E402
 from django.contrib.auth.models import User  # noqa: E402
+
+# The real one is slow on purpose.
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

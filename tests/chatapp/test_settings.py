@@ -139,7 +139,8 @@ def test_migrations_are_complete() -> None:
 
 def test_a_deployment_passes_djangos_own_check(tmp_path: Path) -> None:
     """Except for HSTS and the redirect to https, which are the proxy's."""
-    env = {"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), "DEBUG": "0", "SECRET_KEY": "".join(map(chr, range(48, 122)))}
+    secret = "".join(map(chr, range(48, 122)))
+    env = {"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), "DEBUG": "0", "SECRET_KEY": secret}
     command = [sys.executable, ROOT / "manage.py", "check", "--deploy"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
     codes = {word for word in done.stderr.split() if word.startswith("(security.")}
