@@ -31,9 +31,9 @@ from branching.local_model import LocalModel, pieces
 COMMAND = re.compile(r"\s*/(help|fail|long|slow)\b\s*(.*?)\s*", re.DOTALL)
 IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
 MARKDOWN = re.compile(r"([\\`*_\[\]<>|#~!&])")
-LIGHT_WORDS = frozenset(
-    "about another best could days does explain from give have into like list make more please show some table tell "
-    "than that their them then there these they this want what when where which will with would write your".split()
+LIGHT_WORDS = re.compile(
+    r"about|another|best|could|days|does|explain|from|give|have|into|like|list|make|more|please|show|some|table|"
+    r"tell|than|that|their|them|then|there|these|they|this|want|what|when|where|which|will|with|would|write|your"
 )
 MOST_WORDS = 20_000
 
@@ -163,7 +163,7 @@ def _subject(question: str) -> str:
     """The question's weightiest word: the last name in it, else the longest. In Chinese, how it begins."""
     if IDEOGRAPH.search(question):
         return re.split(r"[，。？！,?!]", question.strip())[0][:12]
-    words = [word for word in re.findall(r"[^\W\d_]{4,}", question) if word.lower() not in LIGHT_WORDS]
+    words = [word for word in re.findall(r"[^\W\d_]{4,}", question) if not LIGHT_WORDS.fullmatch(word.lower())]
     names = [word for word in words if word.istitle() and not question.lstrip().startswith(word)]
     return (names or sorted(words, key=len) or [question])[-1]
 

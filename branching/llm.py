@@ -14,7 +14,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, message_chunk_to_message
 
 from branching.demo_model import DemoModel
 from branching.exceptions import ModelUnavailable
@@ -63,8 +63,7 @@ def open_models(*, chat_model: str, base_url: str, token_delay: float) -> Models
     problem = _missing_key(provider, chat_model, base_url)
     if not problem:
         try:
-            chat = init_chat_model(name, model_provider=provider, **_options(provider, base_url))
-            return Models(chat=chat, label=chat_model, token_delay=token_delay)
+            return Models(chat=_open(provider, name, base_url), label=chat_model, token_delay=token_delay)
         except Exception as error:
             logger.warning("The chat model %s can't be opened.", chat_model, exc_info=True)
             problem = _problem_of(error, provider, chat_model)
@@ -75,9 +74,11 @@ def open_models(*, chat_model: str, base_url: str, token_delay: float) -> Models
 async def reply(model: BaseChatModel, messages: Sequence[BaseMessage]) -> AIMessage:
     """The model's reply, streamed to whoever listens, under an id of our own.
 
-    A provider may use one id twice, and one id must not become two versions.
+    A provider may use one id twice, and one id must not become two versions. Because the id is new, LangGraph's
+    "messages" stream brings the finished message once more, whole, after its chunks.
     """
-    message = await model.ainvoke(list(messages))
+    pieces = [piece async for piece in model.astream(list(messages))]
+    message = message_chunk_to_message(pieces[0] + pieces[1:] if pieces[1:] else pieces[0])
     return message.model_copy(update={"id": str(uuid4()), "content": _storable(message.content)})
 
 
@@ -102,12 +103,13 @@ def _missing_key(provider: str, chat_model: str, base_url: str) -> str:
     return format_lazy(sentence, model=chat_model, variable=KEYS[provider][0])
 
 
-def _options(provider: str, base_url: str) -> dict[str, str]:
-    if not base_url:
-        return {}
-    # Local servers that speak OpenAI's protocol want no key, but its client insists on one.
-    needs_key = provider == "openai" and not _has_key(provider)
-    return {"base_url": base_url} | ({"api_key": "none"} if needs_key else {})
+def _open(provider: str, name: str, base_url: str) -> BaseChatModel:
+    if not name:
+        raise ValueError("no model is named")
+    options = {"base_url": base_url} if base_url else {}
+    if base_url and provider == "openai" and not _has_key(provider):
+        options["api_key"] = "none"  # local servers that speak OpenAI's protocol want no key, but its client does
+    return init_chat_model(name, model_provider=provider, **options)
 
 
 def _problem_of(error: Exception, provider: str, chat_model: str) -> str:
@@ -117,7 +119,9 @@ def _problem_of(error: Exception, provider: str, chat_model: str) -> str:
         sentence = _("The model {model} needs a package that is missing. Run `pip install {package}` and start again.")
         return format_lazy(sentence, model=chat_model, package=package)
     if type(error) is ValueError:
-        sentence = _("CHAT_MODEL is {model}, but no such provider is known. Write provider:model, like openai:gpt-5.")
+        sentence = _(
+            "CHAT_MODEL is {model}, which names no known provider and model. Write provider:model, like openai:gpt-5."
+        )
         return format_lazy(sentence, model=chat_model)
     sentence = _("The model {model} can't be opened ({error}). The server's log says more.")
     return format_lazy(sentence, model=chat_model, error=type(error).__name__)
