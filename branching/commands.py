@@ -26,15 +26,10 @@ from branching.exceptions import (
     NotReplayable,
     RunInProgress,
 )
+from branching.limits import MESSAGE_MAX, TITLE_MAX
 from branching.models import Message, Run, Thread
 from branching.standing import at_head
 from branching.types import Checkpoint, Content
-
-MESSAGE_MAX = 100_000
-"""Characters in one human message."""
-
-TITLE_MAX = 60
-
 
 @on_database
 @transaction.atomic

@@ -58,6 +58,10 @@ class Invalid(BranchingError):
     """This can't be done as it was asked."""
 
 
+class BadRequest(Invalid):
+    """The page sent something that can't be understood. Reload it and try again."""
+
+
 class EmptyMessage(Invalid):
     """The message is empty. Write something first."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,10 +12,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from branching.database import on_database
+from branching.limits import LEASE
 from branching.models import Run, Thread
-
-LEASE = timedelta(seconds=15)
-"""How long a run may go without a sign of life from its process."""
 
 
 def from_now() -> datetime:

@@ -21,11 +21,9 @@ from branching import assistants, failures, heads, history, index, leases
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import HistoryLost
+from branching.limits import RECURSION_LIMIT
 from branching.models import IndexedCheckpoint, Message, Run
 from branching.types import Checkpoint, CheckpointSaved, Content, RunEnded, RunEvent, Token
-
-RECURSION_LIMIT = 50
-"""Supersteps in one run. LangGraph's own default is 10,007."""
 
 log = logging.getLogger(__name__)
 

@@ -16,6 +16,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
 from chatapp import engine, routing  # noqa: E402
+from chatapp.runner import runner  # noqa: E402
 
 Message = dict[str, Any]
 
@@ -27,6 +28,7 @@ async def lifespan(
     await receive()
     await send({"type": "lifespan.startup.complete"})
     await receive()
+    await runner.close()
     await engine.close()
     await send({"type": "lifespan.shutdown.complete"})
 

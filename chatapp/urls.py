@@ -1,13 +1,30 @@
-"""The addresses."""
+"""The addresses of pages and commands."""
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import include, path
 from django.views.i18n import set_language
 
-from chatapp.views import accounts
+from chatapp.views import accounts, messages, runs, threads
+
+thread = [
+    path("", threads.show, name="thread"),
+    path("rename/", threads.rename, name="thread-rename"),
+    path("delete/", threads.delete, name="thread-delete"),
+    path("head/", messages.switch, name="switch"),
+    path("head/undo/", messages.undo, name="undo"),
+    path("messages/", messages.send, name="send"),
+    path("messages/<int:pk>/edit/", messages.edit, name="edit"),
+    path("messages/<int:pk>/replay/", messages.replay, name="replay"),
+    path("runs/", runs.resume, name="runs"),
+    path("runs/<uuid:run_id>/stop/", runs.stop, name="stop"),
+    path("checkpoints/<str:checkpoint_id>/", threads.checkpoint, name="checkpoint"),
+]
 
 urlpatterns = [
+    path("", threads.home, name="home"),
+    path("threads/", threads.create, name="threads"),
+    path("threads/<uuid:thread_id>/", include(thread)),
     path("login/", accounts.log_in, name="login"),
     path("logout/", accounts.log_out, name="logout"),
     path("signup/", accounts.sign_up, name="signup"),

@@ -1,0 +1,17 @@
+"""The bounds of the domain, in one place; plain numbers that settings may read too."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+MESSAGE_MAX = 100_000
+"""Characters in one human message."""
+
+TITLE_MAX = 60
+"""Characters of the first message that become a thread's title."""
+
+LEASE = timedelta(seconds=15)
+"""How long a run may go without a sign of life from its process before it counts as lost."""
+
+RECURSION_LIMIT = 50
+"""Supersteps in one run. LangGraph's own default is 10,007."""

@@ -1,0 +1,87 @@
+"""Between requests and the domain: owner checks, and what a person sees after a command or an error."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django_htmx.middleware import HtmxDetails
+
+from branching import assistants, threads
+from branching.exceptions import BranchingError, Conflict, NotFound
+from branching.models import Thread
+from chatapp import pages, stream
+
+AsyncView = Callable[..., Awaitable[HttpResponse]]
+
+
+class PersonRequest(HttpRequest):
+    """A request whose person is known: see `accounts.person_required`."""
+
+    htmx: HtmxDetails
+    user: User
+
+
+async def thread_or_404(request: PersonRequest, thread_id: UUID) -> Thread:
+    """The person's own thread. One that is someone else's answers as if it did not exist."""
+    thread = await threads.find(thread_id, owner=request.user)
+    if thread is None:
+        raise Http404
+    return thread
+
+
+def answers_errors(view: AsyncView) -> AsyncView:
+    """Let a command on a thread raise domain errors: the person gets a notice, the thread as it is now, and the text
+    back. 404 for what is not there, 409 where the thread does not allow it, 422 for bad input."""
+
+    @wraps(view)
+    async def guarded(request: PersonRequest, thread_id: UUID, **kwargs: Any) -> HttpResponse:
+        try:
+            return await view(request, thread_id, **kwargs)
+        except NotFound as error:
+            raise Http404 from error
+        except BranchingError as error:
+            return await _refusal(request, thread_id, error)
+
+    return guarded
+
+
+async def _refusal(request: PersonRequest, thread_id: UUID, error: BranchingError) -> HttpResponse:
+    notice = {"text": gettext(str(error)), "kind": "error"}
+    status, typed = status_of(error), request.POST.get("content", "")
+    if not request.htmx:
+        return await thread_page(request, thread_id, status=status, notice=notice, draft=typed)
+    page = await pages.current(thread_id)
+    return render(request, "stream/refused.html", {**page.context, "notice": notice}, status=status)
+
+
+def status_of(error: BranchingError) -> int:
+    """The HTTP status that tells what kind of refusal this is."""
+    return 409 if isinstance(error, Conflict) else 422
+
+
+async def thread_page(request: PersonRequest, thread_id: UUID, *, status: int = 200, **more: Any) -> HttpResponse:
+    """The whole page of a thread."""
+    page = await pages.current(thread_id)
+    context = {**page.context, **await sidebar(request), "socket_url": f"/ws/threads/{thread_id}/", **more}
+    return render(request, "chat/thread.html", context, status=status)
+
+
+async def sidebar(request: PersonRequest) -> dict[str, Any]:
+    """What every page shows beside its own matter."""
+    return {"threads": await threads.of(request.user), "assistants": assistants.ASSISTANTS.values()}
+
+
+async def changed(request: PersonRequest, thread_id: UUID, template: str = "stream/changed.html") -> HttpResponse:
+    """The answer to a command that was carried out: the thread as it is now, here and in all other tabs."""
+    await stream.announce(thread_id)
+    if not request.htmx:
+        return redirect("thread", thread_id)
+    page = await pages.current(thread_id)
+    return render(request, template, {**page.context, **await sidebar(request)})

@@ -1,0 +1,9 @@
+"""The addresses of sockets."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from chatapp.consumers import ThreadConsumer
+
+websocket_urlpatterns = [path("ws/threads/<uuid:thread_id>/", ThreadConsumer.as_asgi())]

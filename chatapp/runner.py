@@ -1,0 +1,114 @@
+"""Owns the running tasks of this process. A run belongs to it, not to a request, a socket or a tab."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from branching import leases, runs
+from branching.limits import LEASE
+from branching.models import Run
+from branching.types import CheckpointSaved, RunEnded, RunEvent, Token
+from chatapp import engine, stream
+
+FRAME = 0.05
+"""Seconds between two frames of a live reply: faster is not seen, and slower is."""
+
+STOP_WAIT = 1.0
+"""Seconds that a stop waits for its run to come to rest before it answers."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Live:
+    """A run under way: what it has said since its last message, and how many frames of that went out."""
+
+    run: Run
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    text: str = ""
+    seq: int = 0
+    task: asyncio.Task[None] | None = None
+
+
+class Runner:
+    """The runs of this process. At most one a thread: the database sees to that, for all processes alike."""
+
+    def __init__(self) -> None:
+        self._live: dict[UUID, Live] = {}
+        self._renewing: asyncio.Task[None] | None = None
+
+    def start(self, run: Run) -> None:
+        """Execute `run` in a task of its own."""
+        live = self._live[run.pk] = Live(run)
+        # An empty context: the request's own would hand the run its database thread, which ends with the request.
+        live.task = asyncio.create_task(self._drive(live), name=f"run {run.pk}", context=contextvars.Context())
+        if self._renewing is None or self._renewing.done():
+            self._renewing = asyncio.create_task(self._renew(), context=contextvars.Context())
+
+    async def stop(self, run_id: UUID) -> None:
+        """Stop the run if it is here and still going, and wait a moment until it is at rest."""
+        if live := self._live.get(run_id):
+            live.stop.set()
+            await asyncio.wait({live.task}, timeout=STOP_WAIT)
+
+    async def stop_thread(self, thread_id: UUID) -> None:
+        """Stop whatever runs on the thread here."""
+        for live in [each for each in self._live.values() if each.run.thread_id == thread_id]:
+            await self.stop(live.run.pk)
+
+    def live(self, run_id: UUID) -> Live | None:
+        """The run's state at this moment, while it is under way in this process."""
+        return self._live.get(run_id)
+
+    async def close(self) -> None:
+        """End all runs as lost. Each can be resumed from its newest checkpoint."""
+        tasks = {live.task for live in self._live.values()} | ({self._renewing} - {None})
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _drive(self, live: Live) -> None:
+        frames = asyncio.create_task(self._send_frames(live))
+        try:
+            async for event in runs.execute(await engine.get(), live.run, live.stop):
+                self._take(live, event)
+        except Exception:
+            log.exception("A run broke off.", extra={"run_id": live.run.pk, "thread_id": live.run.thread_id})
+        finally:
+            frames.cancel()
+            del self._live[live.run.pk]
+            await stream.announce(live.run.thread_id)
+
+    def _take(self, live: Live, event: RunEvent) -> None:
+        match event:
+            case Token(text):
+                live.text += text
+                live.news.set()
+            case CheckpointSaved():
+                live.text = ""
+            case RunEnded():
+                live.news.clear()
+
+    async def _send_frames(self, live: Live) -> None:
+        """Publish what is new, at most once a `FRAME`, until cancelled."""
+        while True:
+            await live.news.wait()
+            live.news.clear()
+            live.seq += 1
+            await stream.publish(live.run.thread_id, live.run.pk, live.seq, live.text)
+            await asyncio.sleep(FRAME)
+
+    async def _renew(self) -> None:
+        """Keep the leases of all runs here alive while there are any."""
+        while self._live:
+            await leases.renew(self._live)
+            await asyncio.sleep(LEASE.total_seconds() / 3)
+
+
+runner = Runner()

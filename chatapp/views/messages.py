@@ -1,0 +1,109 @@
+"""What a person does with messages: send, edit, regenerate, and move between their versions."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from branching import commands, heads
+from branching.exceptions import BadRequest, BranchingError, Conflict, Invalid, NoSuchMessage
+from chatapp import engine, pages
+from chatapp.accounts import person_required
+from chatapp.forms.threads import CommandForm, ContentForm, SwitchForm
+from chatapp.http import PersonRequest, answers_errors, changed, status_of, thread_or_404, thread_page
+from chatapp.runner import runner
+
+
+@require_POST
+@person_required
+@answers_errors
+async def send(request: PersonRequest, thread_id: UUID) -> HttpResponse:
+    """Say something at HEAD, and have it answered."""
+    await thread_or_404(request, thread_id)
+    command = ContentForm.read(request.POST)
+    run = await commands.send(thread_id, text=command.pop("content"), by=request.user, **command)
+    if run:
+        runner.start(run)
+    return await changed(request, thread_id, "stream/sent.html")
+
+
+@require_POST
+@person_required
+@answers_errors
+async def replay(request: PersonRequest, thread_id: UUID, pk: int) -> HttpResponse:
+    """Regenerate the reply."""
+    await thread_or_404(request, thread_id)
+    run = await commands.replay(thread_id, message=pk, by=request.user, **CommandForm.read(request.POST))
+    if run:
+        runner.start(run)
+    return await changed(request, thread_id)
+
+
+@require_http_methods(["GET", "POST"])
+@person_required
+@answers_errors
+async def edit(request: PersonRequest, thread_id: UUID, pk: int) -> HttpResponse:
+    """The edit box of a message; then the first half of an edit, which the page follows up with a run."""
+    await thread_or_404(request, thread_id)
+    if request.method == "GET":
+        return await _edit_box(request, thread_id, pk)
+    command = ContentForm.read(request.POST)
+    text = command.pop("content")
+    try:
+        edited = await commands.edit(
+            await engine.get(), thread_id, message=pk, text=text, by=request.user, **command
+        )
+    except (Invalid, Conflict) as error:
+        return await _edit_box(request, thread_id, pk, text=text, error=error)
+    return await changed(request, thread_id, "stream/edited.html" if edited else "stream/changed.html")
+
+
+@require_POST
+@person_required
+@answers_errors
+async def switch(request: PersonRequest, thread_id: UUID) -> HttpResponse:
+    """Show another version. Runs nothing."""
+    await thread_or_404(request, thread_id)
+    command = SwitchForm.read(request.POST)
+    message, checkpoint = command.pop("message"), command.pop("checkpoint")
+    if message:
+        await heads.switch(thread_id, message=message, by=request.user, **command)
+    elif checkpoint:
+        await heads.go(thread_id, checkpoint_id=checkpoint, by=request.user, **command)
+    else:
+        raise BadRequest
+    return await changed(request, thread_id)
+
+
+@require_POST
+@person_required
+@answers_errors
+async def undo(request: PersonRequest, thread_id: UUID) -> HttpResponse:
+    """Take the last move of HEAD back."""
+    await thread_or_404(request, thread_id)
+    await heads.undo(thread_id, by=request.user, **CommandForm.read(request.POST))
+    return await changed(request, thread_id)
+
+
+async def _edit_box(
+    request: PersonRequest, thread_id: UUID, pk: int, *, text: str | None = None, error: BranchingError | None = None
+) -> HttpResponse:
+    """The message opened for editing, with what was typed and what is wrong with it, if anything is.
+
+    A message that has left the screen meanwhile has no place for a box: then the error goes its usual way.
+    """
+    page = await pages.current(thread_id)
+    version = next((each for each in page.context["view"].versions if each.pk == pk), None)
+    if version is None:
+        raise error or NoSuchMessage
+    typed = version.text if text is None else text
+    said = gettext(str(error)) if error else ""
+    status = status_of(error) if error else 200
+    if not request.htmx:
+        return await thread_page(request, thread_id, status=status, editing=pk, edit_text=typed, edit_error=said)
+    box = {"thread_id": thread_id, "version": version, "text": typed, "error": said}
+    return render(request, "stream/edit.html", {**page.context, **box}, status=status)

@@ -1,0 +1,75 @@
+"""Threads as a person has them: the welcome page, and to open, make, rename and delete one."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from branching import threads
+from branching.exceptions import UnknownAssistant
+from chatapp import engine, pages
+from chatapp.accounts import person_required
+from chatapp.http import PersonRequest, answers_errors, changed, sidebar, thread_or_404, thread_page
+from chatapp.runner import runner
+
+
+@require_GET
+@person_required
+async def home(request: PersonRequest) -> HttpResponse:
+    """Welcome, with a way to begin."""
+    return render(request, "chat/home.html", await sidebar(request))
+
+
+@require_POST
+@person_required
+async def create(request: PersonRequest) -> HttpResponse:
+    """Begin a thread with the chosen assistant."""
+    try:
+        thread = await threads.create(request.user, assistant=request.POST.get("assistant", ""))
+    except UnknownAssistant as error:
+        return render(request, "chat/home.html", {**await sidebar(request), "error": str(error)}, status=422)
+    return redirect("thread", thread.pk)
+
+
+@require_GET
+@person_required
+async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
+    """A thread, where its HEAD is."""
+    await thread_or_404(request, thread_id)
+    return await thread_page(request, thread_id)
+
+
+@require_GET
+@person_required
+@answers_errors
+async def checkpoint(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> HttpResponse:
+    """A version for ever: the transcript that ends in this checkpoint, wherever HEAD is."""
+    thread = await thread_or_404(request, thread_id)
+    page = await pages.at(thread_id, checkpoint_id)
+    context = {"checkpoint_id": checkpoint_id, "is_head": thread.head == checkpoint_id}
+    return render(request, "chat/version.html", {**page.context, **await sidebar(request), **context})
+
+
+@require_POST
+@person_required
+@answers_errors
+async def rename(request: PersonRequest, thread_id: UUID) -> HttpResponse:
+    """Give the thread another title."""
+    await thread_or_404(request, thread_id)
+    await threads.rename(thread_id, title=request.POST.get("title", ""))
+    return await changed(request, thread_id)
+
+
+@require_http_methods(["GET", "POST"])
+@person_required
+async def delete(request: PersonRequest, thread_id: UUID) -> HttpResponse:
+    """Ask, then remove the thread with all its versions."""
+    thread = await thread_or_404(request, thread_id)
+    if request.method == "GET":
+        return render(request, "chat/delete.html", {"thread": thread, **await sidebar(request)})
+    await runner.stop_thread(thread_id)
+    await threads.delete(await engine.get(), thread_id)
+    return redirect("home")
