@@ -42,3 +42,15 @@ async def test_log_in_fits_a_phone(new_page: NewPage, scheme: str) -> None:
     page = await new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
     await page.goto("/login/")
     assert await page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+async def test_a_guest_who_signs_up_is_the_same_person_with_a_name(page: Page) -> None:
+    await page.goto("/")
+    cookie = {c["name"]: c for c in await page.context.cookies()}["sessionid"]
+    assert cookie["httpOnly"] and cookie["sameSite"] == "Lax"
+    await page.goto("/signup/")
+    await page.fill("input[name=username]", "grace")
+    await page.fill("input[name=password1]", "correct-horse-battery")
+    await page.fill("input[name=password2]", "correct-horse-battery")
+    await page.press("input[name=password2]", "Enter")
+    await expect(page.get_by_text("grace")).to_be_visible()
