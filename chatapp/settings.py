@@ -195,8 +195,6 @@ CHAT_MODEL = env_str("CHAT_MODEL", "")
 CHAT_MODEL_BASE_URL = env_str("CHAT_MODEL_BASE_URL", "")
 CHAT_TOKEN_DELAY_MS = env_int("CHAT_TOKEN_DELAY_MS", 15, high=10_000)
 CHAT_GUESTS = env_bool("CHAT_GUESTS", DEBUG)
-CHAT_MESSAGE_MAX = env_int("CHAT_MESSAGE_MAX", 100_000, low=1, high=10_000_000)
-CHAT_RUN_LEASE_SECONDS = env_int("CHAT_RUN_LEASE_SECONDS", 15, low=3, high=3600)
 
-# The longest message must fit: a character has up to 4 bytes, and a form writes each as three.
-DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_621_440, 12 * CHAT_MESSAGE_MAX + 65_536)
+# A message that is too long gets the form's own answer, not a bare refusal: a form writes a character as up to 12 bytes.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 2**20
