@@ -196,5 +196,5 @@ CHAT_MODEL_BASE_URL = env_str("CHAT_MODEL_BASE_URL", "")
 CHAT_TOKEN_DELAY_MS = env_int("CHAT_TOKEN_DELAY_MS", 15, high=10_000)
 CHAT_GUESTS = env_bool("CHAT_GUESTS", DEBUG)
 
-# A message that is too long gets the form's own answer, not a bare refusal: a form writes a character as up to 12 bytes.
+# A message that is too long gets the form's own answer, not a bare refusal. (One character: up to 12 bytes in a form.)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 2**20
