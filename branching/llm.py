@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -60,14 +62,10 @@ def open_models(*, chat_model: str, base_url: str, token_delay: float) -> Models
         return Models(chat=demo, label=_("Demo model"), is_demo=True, token_delay=token_delay)
     provider, _colon, name = chat_model.partition(":")
     provider = provider.replace("-", "_").lower()
-    problem = _missing_key(provider, chat_model, base_url)
-    if not problem:
-        try:
-            return Models(chat=_open(provider, name, base_url), label=chat_model, token_delay=token_delay)
-        except Exception as error:
-            logger.warning("The chat model %s can't be opened.", chat_model, exc_info=True)
-            problem = _problem_of(error, provider, chat_model)
-    chat = UnavailableModel(model=chat_model, problem=problem)
+    chat, error = _open(provider, name, base_url)
+    if problem := _problem_of(error, provider, chat_model, base_url):
+        logger.warning("%s (%s)", problem, error or "no key")
+        chat = UnavailableModel(model=chat_model, problem=problem)
     return Models(chat=chat, label=chat_model, problem=problem, token_delay=token_delay)
 
 
@@ -77,9 +75,21 @@ async def reply(model: BaseChatModel, messages: Sequence[BaseMessage]) -> AIMess
     A provider may use one id twice, and one id must not become two versions. Because the id is new, LangGraph's
     "messages" stream brings the finished message once more, whole, after its chunks.
     """
-    pieces = [piece async for piece in model.astream(list(messages))]
+    pieces = []
+    async with aclosing(model.astream(list(messages))) as stream:
+        async for piece in stream:
+            pieces.append(piece)
+            _heed_cancel()
     message = message_chunk_to_message(pieces[0] + pieces[1:] if pieces[1:] else pieces[0])
     return message.model_copy(update={"id": str(uuid4()), "content": _storable(message.content)})
+
+
+def _heed_cancel() -> None:
+    """Raise a cancel that came to nothing: before Python 3.12 `asyncio.wait_for`, in which providers wait for the
+    next piece, drops one that arrives together with the piece (https://github.com/python/cpython/issues/86296)."""
+    task = asyncio.current_task()
+    if task and task.cancelling():
+        raise asyncio.CancelledError
 
 
 class UnavailableModel(LocalModel):
@@ -92,32 +102,38 @@ class UnavailableModel(LocalModel):
         yield
 
 
-def _has_key(provider: str) -> bool:
-    return any(os.environ.get(name) for name in KEYS.get(provider, ()))
+def _lacks_key(provider: str) -> bool:
+    return provider in KEYS and not any(os.environ.get(variable) for variable in KEYS[provider])
 
 
-def _missing_key(provider: str, chat_model: str, base_url: str) -> str:
-    if provider not in KEYS or _has_key(provider) or (provider == "openai" and base_url):
-        return ""
-    sentence = _("The model {model} needs an API key. Set {variable} in the environment and start again.")
-    return format_lazy(sentence, model=chat_model, variable=KEYS[provider][0])
+def _is_local(provider: str, base_url: str) -> bool:
+    """Whether it may be a server of one's own that speaks OpenAI's protocol: those want no key."""
+    return provider == "openai" and bool(base_url)
 
 
-def _open(provider: str, name: str, base_url: str) -> BaseChatModel:
-    if not name:
-        raise ValueError("no model is named")
+def _open(provider: str, name: str, base_url: str) -> tuple[BaseChatModel | None, Exception | None]:
     options = {"base_url": base_url} if base_url else {}
-    if base_url and provider == "openai" and not _has_key(provider):
-        options["api_key"] = "none"  # local servers that speak OpenAI's protocol want no key, but its client does
-    return init_chat_model(name, model_provider=provider, **options)
+    if _is_local(provider, base_url) and _lacks_key(provider):
+        options["api_key"] = "none"  # the client insists on one
+    try:
+        if not name:
+            raise ValueError("no model is named")
+        return init_chat_model(name, model_provider=provider, **options), None
+    except Exception as error:
+        return None, error
 
 
-def _problem_of(error: Exception, provider: str, chat_model: str) -> str:
+def _problem_of(error: Exception | None, provider: str, chat_model: str, base_url: str) -> str:
     if isinstance(error, ImportError):
         named = re.search(r"pip install ([\w-]+)", str(error))
         package = named[1] if named else f"langchain-{provider.replace('_', '-')}"
         sentence = _("The model {model} needs a package that is missing. Run `pip install {package}` and start again.")
         return format_lazy(sentence, model=chat_model, package=package)
+    if _lacks_key(provider) and not _is_local(provider, base_url):
+        sentence = _("The model {model} needs an API key. Set {variable} in the environment and start again.")
+        return format_lazy(sentence, model=chat_model, variable=KEYS[provider][0])
+    if error is None:
+        return ""
     if type(error) is ValueError:
         sentence = _(
             "CHAT_MODEL is {model}, which names no known provider and model. Write provider:model, like openai:gpt-5."

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langgraph.graph.state import CompiledStateGraph
+from pydantic import PrivateAttr
 
 from branching import assistants, failures, llm
 from branching.demo_model import DemoModel, reply_to
 from branching.demo_texts import CHINESE, ENGLISH
 from branching.exceptions import ModelUnavailable
-from branching.local_model import pieces
+from branching.local_model import LocalModel, pieces
 
 
 @pytest.fixture(autouse=True)
@@ -56,12 +57,12 @@ def test_a_local_server_needs_no_key() -> None:
     ("chat_model", "words"),
     [
         ("openai:gpt-5", ("openai:gpt-5", "OPENAI_API_KEY")),
-        ("anthropic:claude", ("anthropic:claude", "ANTHROPIC_API_KEY")),
+        ("anthropic:claude", ("anthropic:claude", "pip install langchain-anthropic")),
         ("ollama:llama3:8b", ("ollama:llama3:8b", "pip install langchain-ollama")),
         ("google-vertexai:gemini", ("pip install langchain-google-vertexai",)),
         ("nobody:model", ("nobody:model", "provider:model")),
         ("gpt-5", ("gpt-5", "provider:model")),
-        ("openai:", ("OPENAI_API_KEY",)),
+        ("ollama:", ("ollama:", "provider:model")),
         (":", ("provider:model",)),
     ],
 )
@@ -70,11 +71,13 @@ def test_what_is_missing_is_said_and_no_error_raised(chat_model: str, words: tup
     assert all(word in problem for word in words)
 
 
-def test_a_missing_package_is_named_when_the_key_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-secret-key")
-    problem = str(opened("anthropic:claude").problem)
-    assert "pip install langchain-anthropic" in problem
-    assert "a-secret-key" not in problem
+def test_a_missing_key_is_named_also_where_the_provider_s_package_does_not_mind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(llm, "init_chat_model", lambda *args, **options: DemoModel())
+    assert "ANTHROPIC_API_KEY" in str(opened("anthropic:claude").problem)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
+    assert not opened("anthropic:claude").problem
 
 
 def test_a_model_that_refuses_its_options_is_a_problem_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,6 +106,28 @@ def test_a_local_model_can_be_called_synchronously_too() -> None:
 def test_pieces_are_small_and_lose_nothing(text: str) -> None:
     assert "".join(pieces(text)) == text
     assert all(len(piece.strip()) <= 12 for piece in pieces(text))
+
+
+class Waiting(LocalModel):
+    """Waits for its piece as the providers' packages do, then says no more."""
+
+    model: str = "waiting"
+    _piece: asyncio.Future[str] = PrivateAttr()
+
+    async def write(self, messages: list[BaseMessage]) -> AsyncIterator[str]:
+        self._piece = asyncio.get_running_loop().create_future()
+        yield await asyncio.wait_for(self._piece, timeout=60)
+        await asyncio.Event().wait()
+
+
+async def test_a_cancel_that_arrives_together_with_a_piece_is_not_lost() -> None:
+    model = Waiting()
+    run = asyncio.create_task(llm.reply(model, said("hello")))
+    await asyncio.sleep(0.1)
+    model._piece.set_result("a piece")
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(run, timeout=1)
 
 
 # The demo model
