@@ -1,0 +1,107 @@
+"""Markdown to HTML that is safe to show, whoever wrote it.
+
+Two walls: the parser takes no raw HTML, and what it makes goes through an allow-list that knows neither ids, nor
+`hx-` and `data-` attributes, nor images, nor addresses within this site.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+import nh3
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+LANGUAGE = re.compile(r"language-[\w+#.-]{1,40}")
+ALIGNMENT = re.compile(r"text-align:(left|center|right)")
+TASK = re.compile(r"\[([ xX])\] ")
+BLOCKS = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "blockquote", "td", "th")
+
+_cleaner = nh3.Cleaner(
+    tags={*BLOCKS, "br", "hr", "strong", "em", "s", "code", "pre", "ul", "ol", "table", "thead", "tbody", "tr", "a"},
+    clean_content_tags={"script", "style"},
+    attributes={"a": {"href", "title"}, "code": {"class"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}},
+    attribute_filter=lambda tag, name, value: value if name != "class" or LANGUAGE.fullmatch(value) else None,
+    # Each block finds its own direction, so that Hebrew and English can stand under each other.
+    set_tag_attribute_values={
+        **{tag: {"dir": "auto"} for tag in BLOCKS},
+        "pre": {"dir": "ltr"},
+        "a": {"target": "_blank"},
+    },
+    link_rel="noopener noreferrer nofollow",
+    url_schemes={"http", "https", "mailto"},
+    # A reply has no business in our own addresses.
+    url_relative="deny",
+)
+
+
+@lru_cache(maxsize=1024)
+def render(text: str) -> SafeString:
+    """The whole text as HTML."""
+    return mark_safe("".join(blocks(text)))
+
+
+def blocks(text: str) -> list[SafeString]:
+    """The text as HTML, one piece for each top-level block.
+
+    When text is added at the end, only the last piece changes and new ones come after it. One exception lies in
+    Markdown itself: a link definition that comes later changes the links that use it.
+    """
+    source = _normal(text)
+    env: EnvType = {}
+    tokens: list[Token] = []
+    _parser.block.parse(source, _parser, env, tokens)
+    definitions = tuple((name, link["href"], link["title"]) for name, link in env.get("references", {}).items())
+    lines = source.split("\n")
+    spans = [token.map for token in tokens if token.level == 0 and token.nesting >= 0 and token.map]
+    return [_block("\n".join(lines[start:end]), definitions) for start, end in spans]
+
+
+@lru_cache(maxsize=2048)
+def _block(source: str, definitions: tuple[tuple[str, str, str], ...]) -> SafeString:
+    env = {"references": {name: {"href": href, "title": title} for name, href, title in definitions}}
+    return mark_safe(_cleaner.clean(_parser.render(source, env)))
+
+
+def _normal(text: str) -> str:
+    """The text as CommonMark wants it: one kind of line end, no NUL, nothing that UTF-8 can't hold."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    return text.encode("utf-8", "replace").decode()
+
+
+def _link_to_image(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    """An image is shown as a link: fetching it unasked would tell its server who reads this."""
+    token = tokens[index]
+    address = str(token.attrs.get("src", ""))
+    label = escapeHtml(self.renderInlineAsText(token.children or [], options, env) or address)
+    in_link = sum(one.nesting for one in tokens[:index] if one.type in ("link_open", "link_close")) > 0
+    return label if in_link else f'<a href="{escapeHtml(address)}">{label}</a>'
+
+
+def _align_cells(state: StateCore) -> None:
+    """Say the alignment of table cells in an attribute: our policy forbids inline styles."""
+    for token in state.tokens:
+        if token.type in ("th_open", "td_open") and (found := ALIGNMENT.match(str(token.attrs.pop("style", "")))):
+            token.attrs["align"] = found[1]
+
+
+def _tick_tasks(state: StateCore) -> None:
+    """Show "- [x] done" with a ticked box."""
+    for item, _, inline in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+        if item.type == "list_item_open" and inline.type == "inline" and inline.children:
+            first = inline.children[0]
+            if found := TASK.match(first.content):
+                first.content = ("☐ " if found[1] == " " else "☑ ") + first.content[found.end() :]
+
+
+_parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+_parser.add_render_rule("image", _link_to_image)
+_parser.core.ruler.push("align_cells", _align_cells)
+_parser.core.ruler.push("tick_tasks", _tick_tasks)

@@ -1,0 +1,190 @@
+"""Markdown that anybody may have written: what it becomes, and what never comes out of it."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from chatapp.markdown import blocks, render
+
+TOUR = """# Title
+
+A *soft* and **strong** paragraph with `code`, ~~gone~~ and
+a second line.
+
+- one
+- two
+
+  still two
+
+1. first
+2. second
+
+> quoted
+
+```python
+if a < b:
+    pass
+```
+
+| left | right |
+|:-----|------:|
+| 1    | 2     |
+
+- [x] done
+- [ ] open
+
+[named] link
+
+[named]: https://example.com/
+"""
+
+
+def test_markdown_becomes_html() -> None:
+    html = render(TOUR)
+    for piece in ("<h1 ", "<em>soft</em>", "<s>gone</s>", "<ol>", "<blockquote ", 'class="language-python"', "☑ done"):
+        assert piece in html
+    assert '<td align="right" dir="auto">2</td>' in html
+    assert 'href="https://example.com/"' in html
+    assert "a &lt; b" in html
+
+
+def test_render_is_cached() -> None:
+    assert render(TOUR) is render(TOUR)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n"])
+def test_nothing_becomes_nothing(text: str) -> None:
+    assert render(text) == ""
+    assert blocks(text) == []
+
+
+HOSTILE = [
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)>",
+    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "<script>alert(1)</script>",
+    '<div hx-get="/logout" hx-trigger="load">x</div>',
+    '<div data-hx-get="/logout" data-action="send">x</div>',
+    '<div id="composer" hx-swap-oob="true">x</div>',
+    '<hx-partial hx-target="#transcript">x</hx-partial>',
+    "<style>*{display:none}</style>",
+    "<form action=/logout><button>x</button></form>",
+    '<a href="/" id=transcript style="position:fixed">x</a>',
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](java\nscript:alert(1))",
+    "[x](&#106;avascript:alert(1))",
+    "[x](data:text/html;base64,PHNjcmlwdD4=)",
+    "[x](vbscript:x)",
+    "<javascript:alert(1)>",
+    "![x](javascript:alert(1))",
+    '[x](https://e.example "a\\" onmouseover=alert(1)")',
+    '![a" onerror="alert(1)](https://e.example/"onerror="alert(1))',
+    '```"><script>alert(1)</script>\nx\n```',
+    "```x hx-get=/logout\nx\n```",
+    "`<img src=x onerror=alert(1)>`",
+    "| <img src=x onerror=alert(1)> |\n|--|\n| <b onclick=x> |",
+    "<!-- --><script>alert(1)</script>",
+    "</div></article><script>alert(1)</script>",
+]
+ALLOWED = {"href", "title", "class", "start", "align", "dir", "rel", "target"}
+
+
+def tags_of(html: str) -> list[tuple[str, dict[str, str]]]:
+    """All tags that a browser would see, each with its attributes."""
+    return [
+        (name, dict(re.findall(r'([\w:-]+)="([^"]*)"', rest)))
+        for name, rest in re.findall(r"<(\w[\w-]*)([^>]*)>", html)
+    ]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("around", ["{}", "before {} after", "> {}", "- {}"])
+def test_case_87_nothing_in_a_text_can_act(text: str, around: str) -> None:
+    for name, attributes in tags_of(render(around.format(text))):
+        assert name in {"p", "a", "code", "pre", "li", "ul", "blockquote", "table", "thead", "tbody", "tr", "th", "td"}
+        assert attributes.keys() <= ALLOWED
+        assert attributes.get("href", "https:").startswith(("https:", "http:", "mailto:"))
+
+
+def test_case_87_the_name_of_a_language_is_the_only_class() -> None:
+    assert 'class="language-c++"' in render("```c++\nx\n```")
+    assert "class" not in render("``` data-x.message\nx\n```").replace('class="language-data-x.message"', "")
+    assert "class" not in render("```a&quot;b\nx\n```")
+
+
+def test_case_88_an_image_is_a_link_and_fetches_nothing() -> None:
+    html = render("![see](https://evil.example/?q=secret)")
+    assert "<img" not in html
+    assert '<a href="https://evil.example/?q=secret"' in html and ">see</a>" in html
+
+
+def test_case_88_an_image_in_a_link_is_its_words() -> None:
+    html = render("[![logo](https://evil.example/x.png)](https://ok.example/)")
+    assert "evil" not in html and '<a href="https://ok.example/"' in html and ">logo</a>" in html
+
+
+def test_a_link_opens_elsewhere_and_tells_nothing() -> None:
+    html = render("[out](https://ok.example/)")
+    assert 'target="_blank"' in html and 'rel="noopener noreferrer nofollow"' in html
+
+
+@pytest.mark.parametrize("address", ["/logout/", "?x=1", "#composer", "//evil.example/", "threads/"])
+def test_a_link_into_this_site_leads_nowhere(address: str) -> None:
+    assert "href" not in render(f"[x]({address})")
+
+
+def test_case_92_each_block_finds_its_own_direction_and_code_does_not() -> None:
+    html = render("שלום\n\nhello\n\n```\nשלום\n```")
+    assert html.count('<p dir="auto">') == 2
+    assert '<pre dir="ltr">' in html
+
+
+def test_case_87_a_fence_split_over_two_tokens_stays_a_fence() -> None:
+    for cut in range(len(TOUR)):
+        assert "<script" not in render(TOUR[:cut] + "<script>alert(1)</script>")
+
+
+def test_finished_blocks_never_change_while_the_text_grows() -> None:
+    text = TOUR.replace("[named]", "named")
+    seen: list[str] = []
+    for cut in range(len(text)):
+        pieces = blocks(text[:cut])
+        settled = pieces[: max(0, len(seen) - 1)]
+        assert settled == seen[: len(settled)]
+        seen = pieces
+    assert "".join(blocks(text)) == render(text)
+
+
+def test_a_nul_and_half_a_character_are_replaced() -> None:
+    assert "a\ufffdb" in render("a\0b")
+    assert "?" in render("\ud83d")
+
+
+def test_line_ends_of_all_kinds_are_the_same() -> None:
+    assert render("a\r\n\r\nb\rc") == render("a\n\nb\nc")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 50_000,
+        "[" * 50_000,
+        "![" * 20_000,
+        "*a " * 30_000,
+        "`a" * 50_000,
+        "> " * 5_000 + "x",
+        "- " * 3_000 + "x",
+        "<" * 50_000,
+        "|a" * 2_000 + "\n" + "|-" * 2_000 + "\n" + "|b" * 2_000,
+        "".join(f"para **b** `{n}`\n\n- a\n- b\n\n```py\ncode\n```\n\n" for n in range(4_500)),
+    ],
+    ids=["word", "brackets", "images", "stars", "ticks", "quotes", "lists", "angles", "table", "200 kB"],
+)
+def test_case_89_no_text_takes_long(text: str) -> None:
+    started = time.monotonic()
+    assert render(text)
+    assert time.monotonic() - started < 20
