@@ -1,0 +1,61 @@
+// Follows the end of the thread only for who is there; after an arrow, its message keeps its place on screen.
+const page = document.scrollingElement;
+const thread = document.querySelector("[data-thread-id]");
+let anchor = null;
+let follow = false;
+let ended = true;
+let room = 0;
+
+const atEnd = () => page.scrollHeight - page.scrollTop - innerHeight < 64;
+const placeOf = (slot) => document.querySelector(`[data-slot="${CSS.escape(slot)}"]`);
+
+function end() {
+  page.scrollTop = page.scrollHeight;
+  ended = true;
+}
+
+function hold(pixels) {
+  room = Math.max(0, Math.ceil(pixels));
+  thread.style.setProperty("--hold", `${room}px`);
+}
+
+function restore({ slot, top }) {
+  const place = placeOf(slot);
+  if (!place) return;
+  const target = page.scrollTop + place.getBoundingClientRect().top - top;
+  // Where the other version is shorter, the page must not end before the place is reached.
+  hold(target + innerHeight - (page.scrollHeight - room));
+  page.scrollTop = target;
+}
+
+document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
+  const place = ctx.sourceElement.closest("[data-versions]")?.closest("[data-slot]");
+  anchor = place && { slot: place.dataset.slot, top: place.getBoundingClientRect().top };
+  follow = ctx.sourceElement.matches("[data-composer], [data-edit], [data-after-edit], form:has([data-action=regenerate], [data-action=retry])");
+  if (follow) hold(0);
+});
+
+document.addEventListener("htmx:before:swap", () => {
+  ended = atEnd();
+});
+
+document.addEventListener("htmx:after:swap", () => {
+  if (anchor) restore(anchor);
+  else if (follow || ended) end();
+});
+
+document.addEventListener("htmx:finally:request", () => {
+  anchor = null;
+  follow = false;
+});
+
+document.addEventListener("scroll", () => {
+  ended = atEnd();
+  if (room) hold(Math.min(room, page.scrollTop + innerHeight - (page.scrollHeight - room)));
+}, { passive: true });
+
+new ResizeObserver(() => ended && end()).observe(document.querySelector(".thread__foot"));
+window.addEventListener("resize", () => ended && end());
+
+const arrival = performance.getEntriesByType("navigation")[0]?.type;
+if (!location.hash && arrival === "navigate") end();
