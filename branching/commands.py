@@ -31,6 +31,7 @@ from branching.models import Message, Run, Thread
 from branching.standing import at_head
 from branching.types import Checkpoint, Content
 
+
 @on_database
 @transaction.atomic
 def send(thread_id: UUID, *, text: str, head_version: int, key: str | None = None, by: Any = None) -> Run | None:

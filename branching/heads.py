@@ -22,9 +22,7 @@ from branching.models import HeadMove, IndexedCheckpoint, Message, Run, Thread
 
 @on_database
 @transaction.atomic
-def switch(
-    thread_id: UUID, *, message: int, head_version: int, key: str | None = None, by: Any = None
-) -> None:
+def switch(thread_id: UUID, *, message: int, head_version: int, key: str | None = None, by: Any = None) -> None:
     """Show another version: HEAD goes to where one was in it when one left. Runs nothing, stores nothing else."""
     if _seen(thread_id, key):
         return
@@ -37,9 +35,7 @@ def switch(
 
 @on_database
 @transaction.atomic
-def go(
-    thread_id: UUID, *, checkpoint_id: str, head_version: int, key: str | None = None, by: Any = None
-) -> None:
+def go(thread_id: UUID, *, checkpoint_id: str, head_version: int, key: str | None = None, by: Any = None) -> None:
     """Show the branch that ends in this checkpoint of the thread."""
     if not _seen(thread_id, key):
         row = index.checkpoint_of(thread_id, checkpoint_id)

@@ -81,7 +81,7 @@ async def reply(model: BaseChatModel, messages: Sequence[BaseMessage]) -> AIMess
             pieces.append(piece)
             _heed_cancel()
     message = message_chunk_to_message(pieces[0] + pieces[1:] if pieces[1:] else pieces[0])
-    return message.model_copy(update={"id": str(uuid4()), "content": _storable(message.content)})
+    return message.model_copy(update={"id": str(uuid4()), "content": storable(message.content)})
 
 
 def _heed_cancel() -> None:
@@ -143,12 +143,12 @@ def _problem_of(error: Exception | None, provider: str, chat_model: str, base_ur
     return format_lazy(sentence, model=chat_model, error=type(error).__name__)
 
 
-def _storable(content: Any) -> Any:
+def storable(content: Any) -> Any:
     """The content without what a database refuses: NUL, and halves of a character that a stream cut in two."""
     if isinstance(content, list):
-        return [_storable(block) for block in content]
+        return [storable(block) for block in content]
     if isinstance(content, dict):
-        return {key: _storable(value) for key, value in content.items()}
+        return {key: storable(value) for key, value in content.items()}
     if not isinstance(content, str):
         return content
     return content.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -17,7 +17,7 @@ from django.db import transaction
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph.graph.state import CompiledStateGraph
 
-from branching import assistants, failures, heads, history, index, leases
+from branching import assistants, failures, heads, history, index, leases, llm
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import HistoryLost
@@ -119,7 +119,7 @@ class _Course:
         if not isinstance(message, AIMessageChunk) and step in self.streamed:
             return ""
         self.streamed.add(step)
-        return str(message.text)
+        return llm.storable(str(message.text))
 
     async def _save(self) -> RunEvent | None:
         """Take the checkpoint that has reached the disk into the index, and HEAD along with it."""
@@ -146,9 +146,7 @@ class _Course:
             yield await _end(self.run, Run.Status.DONE)
 
     async def _is_on_disk(self) -> bool:
-        return bool(self.unsaved) and await history.is_saved(
-            self.engine.saver, self.run.thread_id, self.unsaved.id
-        )
+        return bool(self.unsaved) and await history.is_saved(self.engine.saver, self.run.thread_id, self.unsaved.id)
 
     async def _fail(self, error: BaseException) -> RunEnded:
         code = failures.code_of(error)
@@ -230,5 +228,3 @@ def _record(run: Run, checkpoint: Checkpoint) -> bool:
 def _end(run: Run, status: Literal["done", "stopped", "failed", "lost"], **fields: str) -> RunEnded:
     leases.end(run, status=status, **fields)
     return RunEnded(status, fields.get("error", ""))
-
-

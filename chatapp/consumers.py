@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.http import HttpRequest
 from django.utils import translation
 
 from branching import threads
@@ -45,7 +46,7 @@ class ThreadConsumer(AsyncWebsocketConsumer):
         except NoSuchThread:
             return await self.close(code=NO_SUCH_THREAD)
         self.shown = page.seen
-        with translation.override(language_of(self.scope)):
+        with translation.override(self._language()):
             await self.send(text_data=stream.transcript(**page.context))
 
     async def run_frame(self, event: dict[str, Any]) -> None:
@@ -54,3 +55,11 @@ class ThreadConsumer(AsyncWebsocketConsumer):
         if event["run"] != run or event["seq"] > seen:
             self.shown = event["run"], event["seq"]
             await self.send(text_data=event["html"])
+
+    def _language(self) -> str:
+        """The language of the page, by the cookie that Django's language view sets, else by the browser's wish."""
+        headers = {name.decode("latin1").lower(): value.decode("latin1") for name, value in self.scope["headers"]}
+        request = HttpRequest()
+        request.COOKIES = self.scope.get("cookies", {})
+        request.META["HTTP_ACCEPT_LANGUAGE"] = headers.get("accept-language", "")
+        return translation.get_language_from_request(request)

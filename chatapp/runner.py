@@ -68,6 +68,7 @@ class Runner:
     async def close(self) -> None:
         """End all runs as lost. Each can be resumed from its newest checkpoint."""
         tasks = {live.task for live in self._live.values()} | ({self._renewing} - {None})
+        self._renewing = None
         for task in tasks:
             task.cancel()
         if tasks:

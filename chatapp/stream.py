@@ -7,8 +7,10 @@ from uuid import UUID
 
 from channels.layers import get_channel_layer
 from django.template.loader import render_to_string
+from django.utils.safestring import mark_safe
 
 from branching.types import ThreadView
+from chatapp import markdown
 
 
 def group(thread_id: UUID) -> str:
@@ -34,4 +36,6 @@ def transcript(view: ThreadView, **context: Any) -> str:
 
 def live(run_id: UUID, text: str) -> str:
     """The partial that brings a live reply to `text`."""
-    return render_to_string("stream/live.html", {"run_id": run_id, "text": text})
+    # By block, which is cached by block; the whole text would be a new one with each frame.
+    html = mark_safe("".join(markdown.blocks(text)))
+    return render_to_string("stream/live.html", {"run_id": run_id, "html": html})

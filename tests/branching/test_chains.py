@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from branching import history
 from tests.branching.conftest import Story
 

@@ -1,0 +1,110 @@
+"""`make bench`: how much faster a page is read from the index than from the checkpoints, as ratios in one run.
+
+A thread of 300 turns with one fork is opened and switched, and the same is derived from LangGraph's history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+DATA_DIR = tempfile.TemporaryDirectory(prefix="switchback-bench-")
+os.environ.update(DEBUG="1", DATA_DIR=DATA_DIR.name, DJANGO_SETTINGS_MODULE="chatapp.settings")
+
+import django  # noqa: E402
+
+django.setup()
+
+from django.contrib.auth.models import User  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+
+from branching import commands, heads, history, llm, runs, threads, transcript, tree  # noqa: E402
+from branching.checkpointer import open_saver  # noqa: E402
+from branching.engine import Engine  # noqa: E402
+from branching.models import Thread  # noqa: E402
+
+TURNS = 300
+SHORT = 10
+TEXT = "Nothing is ever overwritten; each version of each message stays, one arrow away. " * 5
+FASTER = 50
+"""How many times faster than the history both must be, at least, at `TURNS` turns."""
+
+
+async def grow(engine: Engine, owner: User, turns: int) -> Thread:
+    """A thread of so many turns, with two versions of its last reply."""
+    thread = await threads.create(owner, assistant="echo")
+    for turn in range(turns):
+        await play(engine, thread, await commands.send(thread.pk, text=f"{turn} {TEXT}", **await page(thread)))
+    last = (await transcript.read(thread.pk)).versions[-1]
+    await play(engine, thread, await commands.replay(thread.pk, message=last.pk, **await page(thread)))
+    return thread
+
+
+async def page(thread: Thread) -> dict[str, int]:
+    fresh = await Thread.objects.aget(pk=thread.pk)
+    return {"head_version": fresh.head_version}
+
+
+async def play(engine: Engine, thread: Thread, run: object) -> None:
+    async for _ in runs.execute(engine, run, asyncio.Event()):
+        pass
+
+
+async def switch(thread: Thread) -> None:
+    """Press the arrow at the last reply, and read what the page then shows."""
+    last = (await transcript.read(thread.pk)).versions[-1]
+    await heads.switch(thread.pk, message=last.previous or last.next, **await page(thread))
+    await transcript.read(thread.pk)
+
+
+async def derive(engine: Engine, thread: Thread) -> None:
+    """What the page would have to do without the index."""
+    derived = tree.derive(await history.read_all(engine.graph("echo"), thread.pk))
+    head = (await Thread.objects.aget(pk=thread.pk)).head
+    [derived.siblings(node) for node in derived.path(head)]
+
+
+async def seconds(action: Callable[[], Awaitable[None]], times: int) -> float:
+    """The median time of the action."""
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        await action()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+async def main() -> int:
+    """Measure, print, and fail where a page is not `FASTER` times faster than the history."""
+    owner = await User.objects.acreate_user("bench")
+    async with open_saver(Path(DATA_DIR.name) / "checkpoints.sqlite3") as saver:
+        engine = Engine(saver, llm.open_models(chat_model="", base_url="", token_delay=0))
+        short, long = await grow(engine, owner, SHORT), await grow(engine, owner, TURNS)
+        opened = {
+            turns: await seconds(lambda t=thread: transcript.read(t.pk), 21)
+            for turns, thread in ((SHORT, short), (TURNS, long))
+        }
+        switched = {
+            turns: await seconds(lambda t=thread: switch(t), 21) for turns, thread in ((SHORT, short), (TURNS, long))
+        }
+        derived = await seconds(lambda: derive(engine, long), 3)
+    for name, measured in (("open", opened), ("switch", switched)):
+        print(
+            f"{name:7} {SHORT} turns {measured[SHORT] * 1000:7.1f} ms   {TURNS} turns {measured[TURNS] * 1000:7.1f} ms"
+        )
+    print(f"history {TURNS} turns {derived * 1000:7.1f} ms")
+    ratios = {"open": derived / opened[TURNS], "switch": derived / switched[TURNS]}
+    for name, ratio in ratios.items():
+        print(f"{name}: {ratio:.0f} times faster than from the history (at least {FASTER} wanted)")
+    return 0 if min(ratios.values()) >= FASTER else 1
+
+
+if __name__ == "__main__":
+    call_command("migrate", verbosity=0)
+    sys.exit(asyncio.run(main()))

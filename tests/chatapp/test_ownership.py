@@ -1,0 +1,109 @@
+"""Case 82: a thread that is someone else's answers every address as one that does not exist."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from channels.testing import WebsocketCommunicator
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import AsyncClient
+
+from chatapp.asgi import application
+from tests.chatapp.conftest import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+GETS = ["", "delete/", "messages/{message}/edit/", "checkpoints/{checkpoint}/"]
+POSTS = [
+    "rename/",
+    "delete/",
+    "head/",
+    "head/undo/",
+    "messages/",
+    "messages/{message}/edit/",
+    "messages/{message}/replay/",
+    "runs/",
+    "runs/{run}/stop/",
+]
+
+
+async def as_bob(bob: User) -> AsyncClient:
+    client = AsyncClient()
+    await client.aforce_login(bob)
+    return client
+
+
+async def ids(tab: Tab) -> dict[str, object]:
+    await tab.send("secret")
+    version = (await tab.view()).versions[0]
+    run = await tab.thread.runs.afirst()
+    return {"message": version.pk, "checkpoint": version.checkpoint_id, "run": run.pk}
+
+
+async def test_every_address_of_alices_thread_is_missing_for_bob(tab: Tab, bob: User) -> None:
+    client, known, before = await as_bob(bob), await ids(tab), await tab.view()
+    fields = {"head_version": before.head_version, "key": "k", "content": "x", "title": "x", **known}
+    for path in GETS:
+        assert (await client.get(tab.url + path.format(**known))).status_code == 404, path
+    for path in POSTS:
+        assert (await client.post(tab.url + path.format(**known), fields)).status_code == 404, path
+    assert await tab.view() == before
+
+
+async def test_a_thread_that_does_not_exist_answers_alike(tab: Tab, bob: User) -> None:
+    client, known = await as_bob(bob), await ids(tab)
+    nowhere = f"/threads/{uuid.uuid4()}/"
+    for path in GETS:
+        theirs, missing = [await client.get(url + path.format(**known)) for url in (tab.url, nowhere)]
+        assert theirs.content.replace(tab.url.encode(), nowhere.encode()) == missing.content, path
+
+
+async def test_what_belongs_to_another_thread_is_missing_on_ones_own(tab: Tab, bob: User) -> None:
+    from branching import threads
+
+    known = await ids(tab)
+    own = Tab(await as_bob(bob), await threads.create(bob, assistant="echo"))
+    assert (await own.client.get(f"{own.url}checkpoints/{known['checkpoint']}/")).status_code == 404
+    for path, fields in {
+        f"messages/{known['message']}/replay/": {},
+        f"messages/{known['message']}/edit/": {"content": "x"},
+        f"runs/{known['run']}/stop/": {},
+        "head/": {"message": known["message"]},
+    }.items():
+        assert (await own.post(path, **fields)).status_code == 404, path
+    assert (await own.post("head/", checkpoint=known["checkpoint"])).status_code == 404
+
+
+async def test_nobody_is_sent_to_the_log_in_page(tab: Tab) -> None:
+    response = await AsyncClient().get(tab.url)
+    assert response.status_code == 302
+    assert response["Location"].startswith("/login/")
+
+
+async def closes_with(path: str, client: AsyncClient | None, origin: str = "http://localhost") -> int:
+    """The code with which the socket is closed; 0 where it stays open, 403 where the handshake is refused."""
+    headers = [(b"origin", origin.encode()), (b"host", b"localhost")]
+    if client:
+        cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
+        headers.append((b"cookie", f"{settings.SESSION_COOKIE_NAME}={cookie}".encode()))
+    socket = WebsocketCommunicator(application, path, headers=headers)
+    connected, _ = await socket.connect()
+    if not connected:
+        return 403
+    message = await socket.receive_output(timeout=5)
+    await socket.disconnect()
+    return message.get("code", 0)
+
+
+async def test_the_socket_opens_for_the_owner_alone(tab: Tab, bob: User) -> None:
+    path = f"/ws{tab.url}"
+    assert await closes_with(path, tab.client) == 0
+    assert await closes_with(path, await as_bob(bob)) == 4404
+    assert await closes_with(f"/ws/threads/{uuid.uuid4()}/", await as_bob(bob)) == 4404
+    assert await closes_with(path, None) == 4401
+
+
+async def test_a_page_of_another_origin_gets_no_socket(tab: Tab) -> None:
+    assert await closes_with(f"/ws{tab.url}", tab.client, origin="http://evil.example") == 403
