@@ -1,4 +1,4 @@
-// Follows the end of the thread only for who is there; after an arrow, its message keeps its place on screen.
+// Follows the end of the thread only for who is there; what one has pressed keeps its place on screen.
 const page = document.scrollingElement;
 const thread = document.querySelector("[data-thread-id]");
 let anchor = null;
@@ -29,7 +29,7 @@ function restore({ slot, top }) {
 }
 
 document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
-  const place = ctx.sourceElement.closest("[data-versions]")?.closest("[data-slot]");
+  const place = ctx.sourceElement.closest("[data-slot]");
   anchor = place && { slot: place.dataset.slot, top: place.getBoundingClientRect().top };
   follow = ctx.sourceElement.matches("[data-composer], [data-edit], [data-after-edit], form:has([data-action=regenerate], [data-action=retry])");
   if (follow) hold(0);
@@ -39,9 +39,10 @@ document.addEventListener("htmx:before:swap", () => {
   ended = atEnd();
 });
 
-document.addEventListener("htmx:after:swap", () => {
-  if (anchor) restore(anchor);
-  else if (follow || ended) end();
+document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
+  if (follow && !(ctx.response?.status >= 400)) end();
+  else if (anchor) restore(anchor);
+  else if (ended) end();
 });
 
 document.addEventListener("htmx:finally:request", () => {
