@@ -19,6 +19,7 @@ from branching.models import Thread
 from branching.types import ThreadView
 from chatapp import engine
 from chatapp.runner import runner
+from tests.branching.models import Scripted, models_with
 
 
 @pytest.fixture
@@ -65,6 +66,16 @@ async def tab(process: None, alice: User) -> Tab:
     client = AsyncClient()
     await client.aforce_login(alice)
     return Tab(client, await threads.create(alice, assistant="echo"))
+
+
+WORDS = "".join(f"word{number} " for number in range(40))
+
+
+@pytest.fixture
+async def chat(tab: Tab) -> Tab:
+    """Alice's empty thread with a model that says `WORDS`, one by one, with a little time between them."""
+    (await engine.get()).models = models_with(Scripted(replies=(WORDS,), token_delay=0.02))
+    return Tab(tab.client, await threads.create(tab.thread.owner, assistant="chat"))
 
 
 def texts_of(page: str) -> list[str]:
