@@ -23,6 +23,6 @@ function heir({ composer, slot, action }) {
   const place = document.querySelector(`[data-slot="${CSS.escape(slot)}"]`);
   const same = action && place?.querySelector(`[data-action="${CSS.escape(action)}"]`);
   if (takes(same)) return same;
-  const arrows = action?.endsWith("-version") ? [...place.querySelectorAll("[data-versions] button")] : [];
-  return arrows.find(takes) ?? place;
+  const arrows = place?.querySelectorAll("[data-versions] button") ?? [];
+  return (action?.endsWith("-version") && [...arrows].find(takes)) || place;
 }

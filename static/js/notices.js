@@ -20,7 +20,7 @@ document.addEventListener("notice", (event) => show(event.detail));
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest?.("[data-action=dismiss]");
-  button?.closest(".bar").remove();
+  button?.closest("[role=alert], [role=status]").remove();
 });
 
 document.addEventListener("htmx:before:request", clear);

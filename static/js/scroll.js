@@ -55,7 +55,7 @@ document.addEventListener("scroll", () => {
   if (room) hold(Math.min(room, page.scrollTop + innerHeight - (page.scrollHeight - room)));
 }, { passive: true });
 
-new ResizeObserver(() => ended && end()).observe(document.querySelector(".thread__foot"));
+new ResizeObserver(() => ended && end()).observe(document.querySelector("[data-foot]"));
 window.addEventListener("resize", () => ended && end());
 
 const arrival = performance.getEntriesByType("navigation")[0]?.type;

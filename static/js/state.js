@@ -5,4 +5,5 @@ document.addEventListener("htmx:after:swap", () => {
   if (!thread || !transcript) return;
   thread.dataset.runState = transcript.dataset.runState;
   thread.dataset.head = transcript.dataset.head;
+  document.title = `${document.getElementById("thread-title").textContent} · Switchback`;
 });
