@@ -39,3 +39,9 @@ document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
 document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
   if (ctx.sourceElement.querySelector?.("[data-action=edit]")) open(ctx.sourceElement.closest("article"));
 });
+
+// An open box is left alone when a transcript comes, but for this: saving it is a command on the thread as it now stands.
+document.addEventListener("htmx:after:swap", () => {
+  const { headVersion } = document.getElementById("transcript").dataset;
+  for (const field of document.querySelectorAll("[data-edit] [name=head_version]")) field.value = headVersion;
+});

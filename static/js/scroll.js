@@ -19,12 +19,18 @@ function hold(pixels) {
   thread.style.setProperty("--hold", `${room}px`);
 }
 
+// As much room below the last message as it takes to scroll down to here. A page that is shorter than the window
+// has room already: so it is measured with more than enough.
+function holdFor(scrollTop) {
+  hold(innerHeight);
+  hold(scrollTop + innerHeight - (page.scrollHeight - innerHeight));
+}
+
 function restore({ slot, top }) {
   const place = placeOf(slot);
   if (!place) return;
   const target = page.scrollTop + place.getBoundingClientRect().top - top;
-  // Where the other version is shorter, the page must not end before the place is reached.
-  hold(target + innerHeight - (page.scrollHeight - room));
+  holdFor(target);
   page.scrollTop = target;
 }
 
@@ -52,7 +58,7 @@ document.addEventListener("htmx:finally:request", () => {
 
 document.addEventListener("scroll", () => {
   ended = atEnd();
-  if (room) hold(Math.min(room, page.scrollTop + innerHeight - (page.scrollHeight - room)));
+  if (room) holdFor(page.scrollTop);
 }, { passive: true });
 
 new ResizeObserver(() => ended && end()).observe(document.querySelector("[data-foot]"));
