@@ -14,6 +14,11 @@ function end() {
   ended = true;
 }
 
+// Who is at the end stays there, whatever grows; but not where the end is only room that holds a message in place.
+function stay() {
+  if (ended && !room) end();
+}
+
 function hold(pixels) {
   room = Math.max(0, Math.ceil(pixels));
   thread.style.setProperty("--hold", `${room}px`);
@@ -48,7 +53,7 @@ document.addEventListener("htmx:before:swap", () => {
 document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
   if (follow && !(ctx.response?.status >= 400)) end();
   else if (anchor) restore(anchor);
-  else if (ended) end();
+  else stay();
 });
 
 document.addEventListener("htmx:finally:request", () => {
@@ -61,8 +66,8 @@ document.addEventListener("scroll", () => {
   if (room) holdFor(page.scrollTop);
 }, { passive: true });
 
-new ResizeObserver(() => ended && end()).observe(document.querySelector("[data-foot]"));
-window.addEventListener("resize", () => ended && end());
+new ResizeObserver(stay).observe(document.querySelector("[data-foot]"));
+window.addEventListener("resize", stay);
 
 const arrival = performance.getEntriesByType("navigation")[0]?.type;
 if (!location.hash && arrival === "navigate") end();
