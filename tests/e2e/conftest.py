@@ -17,6 +17,8 @@ from tests.e2e.server import Server
 
 FAILURES = Path(__file__).parent / "failures"
 REPORT = pytest.StashKey[pytest.TestReport]()
+OUTAGE = "ERR_CONNECTION|WebSocket|htmx:ws:error"
+"""What a page may log while its server is away; for `allowed_problems`."""
 FLAGS = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
 
 NewPage = Callable[..., Awaitable[Page]]

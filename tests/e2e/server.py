@@ -17,7 +17,7 @@ DEPLOYMENT = {
     "SECRET_KEY": "end-to-end",
     "PLAIN_HTTP": "1",
     "CHAT_GUESTS": "1",
-    "CHAT_TOKEN_DELAY_MS": "20",
+    "CHAT_TOKEN_DELAY_MS": "10",
 }
 
 
