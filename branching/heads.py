@@ -11,12 +11,12 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, Q, Subquery
 from django.utils import timezone
 
 from branching import index
 from branching.database import on_database
-from branching.exceptions import HeadMoved, NoSuchMessage, NoSuchThread, NothingToUndo, RunInProgress
+from branching.exceptions import HeadMoved, NoSuchMessage, NoSuchThread, NothingToUndo
 from branching.models import HeadMove, IndexedCheckpoint, Message, Run, Thread
 
 
@@ -46,15 +46,13 @@ def go(thread_id: UUID, *, checkpoint_id: str, head_version: int, key: str | Non
 @transaction.atomic
 def undo(thread_id: UUID, *, head_version: int, key: str | None = None, by: Any = None) -> None:
     """Take the last move back. What it led to stays where it is, and is found under its arrows."""
-    thread = locked(thread_id)
+    locked(thread_id)
     if _seen(thread_id, key):
         return
     last = undoable(thread_id).first()
-    if last is None:
-        raise NothingToUndo
-    target = _return_to(thread, last.origin)
+    target = _return_to(last) if last else None
     if target is None:
-        raise RunInProgress if Run.objects.filter(thread=thread, status__in=Run.ACTIVE).exists() else NothingToUndo
+        raise NothingToUndo
     move(thread_id, target, why="undo", head_version=head_version, key=key, by=by)
     HeadMove.objects.filter(pk=last.pk).update(undone=True)
 
@@ -62,7 +60,9 @@ def undo(thread_id: UUID, *, head_version: int, key: str | None = None, by: Any 
 def undoable(thread_id: UUID) -> Any:
     """The moves that Undo can take back, newest first."""
     moves = HeadMove.objects.filter(thread_id=thread_id, undone=False).exclude(why__in=["undo", "repair"])
-    return moves.exclude(origin=F("target")).exclude(target=None).order_by("-id")
+    known = IndexedCheckpoint.objects.filter(thread_id=thread_id).values("checkpoint_id")
+    led_somewhere = moves.exclude(origin=F("target")).exclude(target=None)
+    return led_somewhere.filter(Q(origin=None) | Q(origin__in=known)).order_by("-id")
 
 
 def _seen(thread_id: UUID, key: str | None) -> bool:
@@ -70,15 +70,11 @@ def _seen(thread_id: UUID, key: str | None) -> bool:
     return bool(key) and HeadMove.objects.filter(thread_id=thread_id, key=key).exists()
 
 
-def _return_to(thread: Thread, origin: str | None) -> IndexedCheckpoint | None:
-    """Where going back to `origin` lands: an empty thread's first checkpoint, or the end of a run left half-way."""
-    rows = IndexedCheckpoint.objects.filter(thread=thread).select_related("run")
-    if origin is None:
-        return rows.filter(parent_id=None).order_by("id").first()
-    row = rows.filter(checkpoint_id=origin).first()
-    if row and row.run and row.run.tip and row.run.tip != origin:
-        return index.checkpoint_of(thread.pk, row.run.tip)
-    return row
+def _return_to(last: HeadMove) -> IndexedCheckpoint | None:
+    """Where taking `last` back lands. A thread that was empty then shows its first checkpoint, which holds nothing."""
+    if last.origin is not None:
+        return index.checkpoint_of(last.thread_id, last.origin)
+    return IndexedCheckpoint.objects.filter(thread_id=last.thread_id, parent_id=None).order_by("id").first()
 
 
 def locked(thread_id: UUID) -> Thread:
@@ -144,16 +140,26 @@ def follow(run: Run, to: IndexedCheckpoint) -> bool:
 
     Inside the transaction that records `to`. Does not change `run`.
     """
-    here = Thread.objects.filter(pk=run.thread_id, head=run.tip or run.base)
-    if (run.tip or run.base) is None:
-        here = Thread.objects.filter(pk=run.thread_id, head=None)
-    followed = bool(here.update(head=to.checkpoint_id, revision=F("revision") + 1))
+    was = run.tip or run.base
+    thread = Thread.objects.filter(pk=run.thread_id)
+    here = thread.filter(head=None) if was is None else thread.filter(head=was)
+    followed = bool(here.update(head=to.checkpoint_id))
+    thread.update(revision=F("revision") + 1)
     if followed:
         HeadMove.objects.filter(run=run).update(target=to.checkpoint_id)
         _remember(to.message)
-    elif to.message:
-        _remember_unseen(run.thread_id, to.message)
+    else:
+        _move_the_way_back(run, was, to)
     return followed
+
+
+def _move_the_way_back(run: Run, was: str | None, to: IndexedCheckpoint) -> None:
+    """Whoever left `run` while it was at `was` comes back to where it has got to, be it by Undo or by an arrow."""
+    own = HeadMove.objects.filter(run=run).order_by("-id").values("id")[:1]
+    left = HeadMove.objects.filter(thread_id=run.thread_id, origin=was, id__gt=Subquery(own))
+    left.update(origin=to.checkpoint_id)
+    if to.message:
+        _remember_unseen(run.thread_id, to.message)
 
 
 def repair(thread_id: UUID, to: IndexedCheckpoint | None) -> None:
