@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
+from branching import index
 from branching.models import IndexedCheckpoint, Run, Thread
 from branching.types import Pending
 
@@ -20,10 +21,13 @@ class Standing:
     pending: Pending | None
     """What that run was given to say, as long as no checkpoint holds it."""
 
+    is_lost: bool
+    """Whether HEAD leads nowhere: to no checkpoint of this thread, or to none at all though there are some."""
+
     @property
     def is_open(self) -> bool:
         """Whether the graph has something left to do here."""
-        return self.pending is not None or bool(self.head and self.head.next and self.head.message_id)
+        return self.pending is not None or bool(self.head and self.head.message_id and _is_under_way(self.head))
 
     @property
     def unanswered(self) -> str | None:
@@ -39,17 +43,25 @@ def at_head(thread: Thread) -> Standing:
     rows = IndexedCheckpoint.objects.filter(thread=thread, checkpoint_id=thread.head)
     head = rows.select_related("message").first()
     last = _last_run(thread)
-    return Standing(head, last, _pending(last, head))
+    is_lost = head is None and (thread.head is not None or thread.checkpoints.exists())
+    return Standing(head, last, _pending(last, head), is_lost)
 
 
 def _last_run(thread: Thread) -> Run | None:
     here = Q(tip=thread.head) | Q(base=thread.head) if thread.head else Q(base=None)
-    run = thread.runs.filter(here).order_by("-created_at").first()
+    # What was undone is not what one sees here, even where HEAD can go no further back than this.
+    run = thread.runs.filter(here).exclude(moves__undone=True).order_by("-created_at").first()
     return run if run and (run.tip or run.base) == thread.head else None
 
 
 def _pending(last: Run | None, head: IndexedCheckpoint | None) -> Pending | None:
-    if last is None or not last.input or last.status == Run.Status.DONE:
+    """What `last` was given to say, until the first step has put it among the messages."""
+    if last is None or not last.input or last.kind == "edit":
         return None
-    landed = head and head.message and head.message.message_id == last.input["id"]
-    return None if landed else Pending(message_id=last.input["id"], text=last.input["text"])
+    is_waiting = last.tip is None or (head is not None and head.next == [index.START])
+    return Pending(message_id=last.input["id"], text=last.input["text"]) if is_waiting else None
+
+
+def _is_under_way(head: IndexedCheckpoint) -> bool:
+    """Whether a step comes next that is not merely taking in what was said."""
+    return head.next not in ([], [index.START])

@@ -27,10 +27,12 @@ def read(thread_id: UUID) -> ThreadView:
     A HEAD that leads nowhere is pointed at the best place that is left, and `notice` says so.
     """
     thread = _thread(thread_id)
-    if _is_lost(thread):
-        repair_head(thread_id)
-        return _view(_thread(thread_id), notice="head-repaired")
-    return _view(thread)
+    standing = at_head(thread)
+    if not standing.is_lost:
+        return _view(thread, standing)
+    notice = "head-repaired" if repair_head(thread_id) else ""
+    thread = _thread(thread_id)
+    return _view(thread, at_head(thread), notice)
 
 
 @on_database
@@ -38,14 +40,20 @@ def read_at(thread_id: UUID, checkpoint_id: str) -> ThreadView:
     """The thread as it would look with HEAD at this checkpoint; HEAD stays. Raises `NoSuchCheckpoint`."""
     thread = _thread(thread_id)
     thread.head = index.checkpoint_of(thread_id, checkpoint_id).checkpoint_id  # never saved
-    return _view(thread)
+    return _view(thread, at_head(thread))
 
 
 @transaction.atomic
-def repair_head(thread_id: UUID) -> None:
-    """Point HEAD at the newest finished checkpoint that the index knows, else at the newest."""
+def repair_head(thread_id: UUID) -> bool:
+    """Point a HEAD that leads nowhere at the newest finished checkpoint that the index knows, else at the newest.
+
+    Whether that was needed: where HEAD was seen before the checkpoint it moved to, a second look finds it in order.
+    """
+    if not at_head(heads.locked(thread_id)).is_lost:
+        return False
     rows = IndexedCheckpoint.objects.filter(thread_id=thread_id).order_by("-id")
     heads.repair(thread_id, rows.filter(next=[]).first() or rows.first())
+    return True
 
 
 def _thread(thread_id: UUID) -> Thread:
@@ -55,16 +63,7 @@ def _thread(thread_id: UUID) -> Thread:
     return thread
 
 
-def _is_lost(thread: Thread) -> bool:
-    """Whether HEAD points at no checkpoint of this thread. On a thread that has none yet, it points nowhere."""
-    rows = IndexedCheckpoint.objects.filter(thread=thread)
-    if thread.head is None:
-        return rows.exists()
-    return not rows.filter(checkpoint_id=thread.head).exists()
-
-
-def _view(thread: Thread, notice: str = "") -> ThreadView:
-    standing = at_head(thread)
+def _view(thread: Thread, standing: Standing, notice: str = "") -> ThreadView:
     path = _path(standing.head.message_id if standing.head else None)
     children = _children(thread.pk, path)
     below = children[path[-1].pk if path else None]
