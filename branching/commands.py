@@ -7,18 +7,22 @@ an edit runs no node of the graph, so it is done here.
 
 from __future__ import annotations
 
+import asyncio
 import uuid
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
-from branching import heads, index, leases, runs
+from branching import heads, index, leases, recovery, runs
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import (
     BadText,
     EmptyMessage,
+    HeadMoved,
+    HistoryLost,
     MessageTooLong,
     NoSuchMessage,
     NotEditable,
@@ -28,7 +32,7 @@ from branching.exceptions import (
 )
 from branching.limits import MESSAGE_MAX, TITLE_MAX
 from branching.models import Message, Run, Thread
-from branching.standing import at_head
+from branching.standing import Standing, at_head
 from branching.types import Checkpoint, Content
 
 
@@ -42,7 +46,7 @@ def send(thread_id: UUID, *, text: str, head_version: int, key: str | None = Non
     """
     text = checked(text)
     thread = heads.locked(thread_id)
-    if at_head(thread).unanswered == text:
+    if _standing(thread).unanswered == text:
         return _resume(thread, head_version=head_version, key=key, by=by)
     run = _claim(thread, kind="send", base=thread.head, said=_said(text), key=key)
     if run:
@@ -80,10 +84,10 @@ def resume(thread_id: UUID, *, head_version: int, key: str | None = None, by: An
 
 
 def _resume(thread: Thread, *, head_version: int, key: str | None, by: Any) -> Run | None:
-    standing = at_head(thread)
+    standing = _standing(thread)
     said, last = standing.pending, standing.last
     # The message is in no checkpoint, not even as an input that waits there: it has to be said again.
-    is_unsaid = said and not (last and last.tip == thread.head)
+    is_unsaid = said and last and last.tip is None
     run = _claim(
         thread,
         kind="send" if is_unsaid else "resume",
@@ -115,15 +119,19 @@ async def edit(
     seen before. Raises `NoSuchMessage`, `NotEditable`, `HistoryLost`, and what `send` raises for a text.
     """
     said = _said(checked(text))
+    await recovery.recover(engine, thread_id)
     run = await _claim_edit(thread_id, message=message, said=said, head_version=head_version, key=key)
     if run is None:
         return False
     try:
         checkpoint = await runs.write_edit(engine, run, said)
-    except BaseException:
+        await _finish_edit(run, checkpoint, head_version=head_version + 1, by=by)
+    except HistoryLost:
         await leases.abandon(run)
         raise
-    await _finish_edit(run, checkpoint, head_version=head_version + 1, by=by)
+    except BaseException:
+        await asyncio.shield(leases.lose(run))
+        raise
     return True
 
 
@@ -148,7 +156,9 @@ def _claim_edit(thread_id: UUID, *, message: int, said: Content, head_version: i
 def _finish_edit(run: Run, checkpoint: Checkpoint, *, head_version: int, by: Any) -> None:
     row = index.record(run.thread_id, checkpoint, run_id=run.pk)
     leases.end(run, status=Run.Status.DONE, tip=row.checkpoint_id)
-    heads.move(run.thread_id, row, why="edit", head_version=head_version, by=by, run=run)
+    # Whoever has gone elsewhere in between stays there.
+    with suppress(HeadMoved):
+        heads.move(run.thread_id, row, why="edit", head_version=head_version, by=by, run=run)
 
 
 def _claim(thread: Thread, *, kind: str, base: str | None, key: str | None, said: Content | None = None) -> Run | None:
@@ -160,6 +170,14 @@ def _claim(thread: Thread, *, kind: str, base: str | None, key: str | None, said
         raise RunInProgress
     carried = {"id": said.id, "text": said.text} if said else None
     return thread.runs.create(kind=kind, base=base, input=carried, key=key, lease_until=leases.from_now())
+
+
+def _standing(thread: Thread) -> Standing:
+    """How the thread stands. Raises `HeadMoved` where HEAD leads nowhere, which opening the thread puts right."""
+    standing = at_head(thread)
+    if standing.is_lost:
+        raise HeadMoved
+    return standing
 
 
 def _said(text: str) -> Content:

@@ -15,13 +15,19 @@ from langgraph.types import StateSnapshot
 
 from .types import Checkpoint, Content, Kind
 
+RUN = "run"
+"""The metadata under which each checkpoint names the run that saved it. LangGraph gives `run_id` another meaning."""
 
-def config_for(thread_id: str | UUID, checkpoint_id: str | None) -> RunnableConfig:
-    """The config that names one checkpoint of a thread; with None, the thread alone."""
+
+def config_for(thread_id: str | UUID, checkpoint_id: str | None, **metadata: Any) -> RunnableConfig:
+    """The config that names one checkpoint of a thread; with None, the thread alone.
+
+    The metadata is stored with what is saved under this config.
+    """
     names = {"thread_id": str(thread_id), "checkpoint_ns": ""}
     if checkpoint_id is not None:
         names["checkpoint_id"] = checkpoint_id
-    return {"configurable": names}
+    return {"configurable": names, "metadata": metadata} if metadata else {"configurable": names}
 
 
 async def is_saved(saver: BaseCheckpointSaver, thread_id: str | UUID, checkpoint_id: str) -> bool:
@@ -35,6 +41,17 @@ async def read_all(graph: CompiledStateGraph, thread_id: str | UUID) -> list[Che
     """All checkpoints of the thread, newest first. Reads every state whole: for checks and repairs, not for pages."""
     # A history, unlike `get_state` of a thread, is pinned: `next` is what each checkpoint was saved with.
     return [_of(snapshot) async for snapshot in graph.aget_state_history(config_for(thread_id, None))]
+
+
+async def of_run(graph: CompiledStateGraph, thread_id: str | UUID, run_id: UUID) -> list[Checkpoint]:
+    """The checkpoints that this run has saved, parents first."""
+    found = graph.aget_state_history(config_for(thread_id, None), filter={RUN: str(run_id)})
+    return sorted([_of(snapshot) async for snapshot in found], key=lambda checkpoint: checkpoint.step)
+
+
+async def is_empty(saver: BaseCheckpointSaver, thread_id: str | UUID) -> bool:
+    """Whether the thread has no checkpoint at all."""
+    return await saver.aget_tuple(config_for(thread_id, None)) is None
 
 
 async def read(graph: CompiledStateGraph, config: RunnableConfig) -> Checkpoint:

@@ -28,15 +28,21 @@ def renew(run_ids: Iterable[UUID]) -> None:
 
 
 def bury(thread_id: UUID) -> None:
-    """Mark the thread's run as lost if its process has died, so that another can start."""
+    """Mark the thread's run as lost if its process has died, so that another can start. `recovery` does the rest."""
     dead = Run.objects.filter(thread_id=thread_id, status__in=Run.ACTIVE, lease_until__lt=timezone.now())
-    dead.update(status=Run.Status.LOST, ended_at=timezone.now())
+    if dead.update(status=Run.Status.LOST):
+        Thread.objects.filter(pk=thread_id).update(revision=F("revision") + 1)
 
 
 @transaction.atomic
-def end(run: Run, *, status: str, **fields: Any) -> None:
-    """Write down how `run` ended, and that the thread looks different now."""
-    Run.objects.filter(pk=run.pk).update(status=status, ended_at=timezone.now(), **fields)
+def end(run: Run, *, status: str, is_settled: bool = True, **fields: Any) -> None:
+    """Write down how `run` ended, and that the thread looks different now.
+
+    A run that is not settled may have saved checkpoints that the index does not know; it has no `ended_at`, by which
+    `recovery` finds it.
+    """
+    ended = timezone.now() if is_settled else None
+    Run.objects.filter(pk=run.pk).update(status=status, ended_at=ended, **fields)
     Thread.objects.filter(pk=run.thread_id).update(revision=F("revision") + 1)
 
 
@@ -44,3 +50,9 @@ def end(run: Run, *, status: str, **fields: Any) -> None:
 def abandon(run: Run) -> None:
     """Give the thread free after a command that failed before anything was stored."""
     Run.objects.filter(pk=run.pk).delete()
+
+
+@on_database
+def lose(run: Run) -> None:
+    """Give the thread free after a command that was cut short, so that nobody knows what it has stored."""
+    end(run, status=Run.Status.LOST, is_settled=False)

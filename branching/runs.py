@@ -13,14 +13,14 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph.graph.state import CompiledStateGraph
 
-from branching import assistants, failures, heads, history, index, leases, llm
+from branching import assistants, failures, heads, history, index, leases, llm, recovery
 from branching.database import on_database
 from branching.engine import Engine
-from branching.exceptions import HistoryLost
+from branching.exceptions import HistoryLost, NoSuchThread
 from branching.limits import RECURSION_LIMIT
 from branching.models import IndexedCheckpoint, Message, Run
 from branching.types import Checkpoint, CheckpointSaved, Content, RunEnded, RunEvent, Token
@@ -36,10 +36,15 @@ async def execute(engine: Engine, run: Run, stop: asyncio.Event) -> AsyncIterato
     """
     course = _Course(engine, run, engine.graph(run.thread.assistant))
     try:
-        async for event in course.events(stop):
-            yield event
+        async with aclosing(course.events(stop)) as events:
+            async for event in events:
+                yield event
+    except NoSuchThread:
+        # It was deleted meanwhile; so is what has been saved since.
+        await engine.saver.adelete_thread(str(run.thread_id))
+        yield RunEnded("stopped")
     except (asyncio.CancelledError, GeneratorExit):
-        await asyncio.shield(_end(run, Run.Status.LOST))
+        await asyncio.shield(leases.lose(run))
         raise
 
 
@@ -51,7 +56,8 @@ async def write_edit(engine: Engine, run: Run, said: Content) -> Checkpoint:
     graph = engine.graph(run.thread.assistant)
     update = {"messages": [HumanMessage(said.text, id=said.id)]}
     # Written as `__start__`, so that the graph's first node is what runs next.
-    config = await graph.aupdate_state(history.config_for(run.thread_id, run.base), update, as_node=index.START)
+    base = history.config_for(run.thread_id, run.base, **{history.RUN: str(run.pk)})
+    config = await graph.aupdate_state(base, update, as_node=index.START)
     return await history.read(graph, config)
 
 
@@ -69,22 +75,29 @@ class _Course:
 
     async def events(self, stop: asyncio.Event) -> AsyncIterator[RunEvent]:
         attempt = await _start(self.run)
+        if attempt is None:
+            yield RunEnded("failed", "error")
+            return
         error: BaseException | None = None
         try:
+            await recovery.recover(self.engine, self.run.thread_id)
             await self._check_base()
             async with aclosing(_parts(self.graph, self._input(), self._config(attempt), stop)) as parts:
                 async for part in parts:
                     async for event in self._take(part):
                         yield event
+        except NoSuchThread:
+            raise
         except Exception as raised:
             error = raised
         async for event in self._settle(error, stopped=stop.is_set()):
             yield event
 
     async def _check_base(self) -> None:
-        # LangGraph does not check: an unknown id with input would start an empty conversation.
-        base = self.run.base
-        if base and not await history.is_saved(self.engine.saver, self.run.thread_id, base):
+        # LangGraph does not check: an unknown id with input would start an empty conversation, and no id at all would
+        # go on from whatever is newest.
+        saver, thread_id, base = self.engine.saver, self.run.thread_id, self.run.base
+        if not await (history.is_saved(saver, thread_id, base) if base else history.is_empty(saver, thread_id)):
             raise HistoryLost
 
     def _input(self) -> dict[str, Any] | None:
@@ -94,10 +107,9 @@ class _Course:
         return {"messages": [HumanMessage(self.run.input["text"], id=self.run.input["id"])]}
 
     def _config(self, attempt: int) -> dict[str, Any]:
-        # Metadata is stored with each checkpoint. LangGraph gives `run_id` there a meaning of its own: not that key.
-        metadata = {"run": str(self.run.pk), "attempt": attempt}
-        names = history.config_for(self.run.thread_id, self.run.base)
-        return {**names, "metadata": metadata, "recursion_limit": RECURSION_LIMIT}
+        metadata = {history.RUN: str(self.run.pk), "attempt": attempt}
+        names = history.config_for(self.run.thread_id, self.run.base, **metadata)
+        return {**names, "recursion_limit": RECURSION_LIMIT}
 
     async def _take(self, part: dict[str, Any]) -> AsyncIterator[RunEvent]:
         if part["ns"]:
@@ -123,11 +135,11 @@ class _Course:
 
     async def _save(self) -> RunEvent | None:
         """Take the checkpoint that has reached the disk into the index, and HEAD along with it."""
-        checkpoint, self.unsaved = self.unsaved, None
+        checkpoint = self.unsaved
         if checkpoint is None:
             return None
         followed = await _record(self.run, checkpoint)
-        self.text, self.next = "", checkpoint.next
+        self.unsaved, self.text, self.next = None, "", checkpoint.next
         return CheckpointSaved(checkpoint, followed)
 
     async def _settle(self, error: BaseException | None, *, stopped: bool) -> AsyncIterator[RunEvent]:
@@ -136,22 +148,24 @@ class _Course:
             self.unsaved = None
         if event := await self._save():
             yield event
-        if error:
-            yield await self._fail(error)
+        # Where it was the app's own database that failed, more may have been saved than could be recorded.
+        is_settled = not isinstance(error, DatabaseError)
+        if error and not stopped:
+            yield await self._fail(error, is_settled=is_settled)
         elif stopped and (self.next or self.run.tip is None):
             if event := await self._keep():
                 yield event
-            yield await _end(self.run, Run.Status.STOPPED)
+            yield await _end(self.run, Run.Status.STOPPED, is_settled=is_settled)
         else:
-            yield await _end(self.run, Run.Status.DONE)
+            yield await _end(self.run, Run.Status.DONE, is_settled=is_settled)
 
     async def _is_on_disk(self) -> bool:
         return bool(self.unsaved) and await history.is_saved(self.engine.saver, self.run.thread_id, self.unsaved.id)
 
-    async def _fail(self, error: BaseException) -> RunEnded:
+    async def _fail(self, error: BaseException, *, is_settled: bool) -> RunEnded:
         code = failures.code_of(error)
         log.error("Run %s of thread %s failed: %s", self.run.pk, self.run.thread_id, code, exc_info=error)
-        return await _end(self.run, Run.Status.FAILED, error=code, partial=self.text)
+        return await _end(self.run, Run.Status.FAILED, error=code, partial=self.text, is_settled=is_settled)
 
     async def _keep(self) -> RunEvent | None:
         """Store what a stopped reply had said, as the node that was saying it."""
@@ -159,7 +173,7 @@ class _Course:
         if not self.text.strip() or len(self.next) != 1 or self.next[0] not in writers:
             return None
         partial = AIMessage(self.text, id=str(uuid.uuid4()), additional_kwargs={"stopped": True})
-        here = history.config_for(self.run.thread_id, self.run.tip)
+        here = history.config_for(self.run.thread_id, self.run.tip, **{history.RUN: str(self.run.pk)})
         config = await self.graph.aupdate_state(here, {"messages": [partial]}, as_node=self.next[0])
         self.unsaved = await history.read(self.graph, config)
         return await self._save()
@@ -204,9 +218,14 @@ async def _cancel_when(stop: asyncio.Event, task: asyncio.Task[None]) -> None:
 
 
 @on_database
-def _start(run: Run) -> int:
-    """Mark the run as running. Which attempt it is: how many versions of this reply there are already."""
-    Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, lease_until=leases.from_now())
+def _start(run: Run) -> int | None:
+    """Mark the run as running. Which attempt it is: how many versions of this reply there are already.
+
+    None if it is not to begin any more: it waited so long that it was given up, or its thread is gone.
+    """
+    queued = Run.objects.filter(pk=run.pk, status=Run.Status.QUEUED, thread__deleting=False)
+    if not queued.update(status=Run.Status.RUNNING, lease_until=leases.from_now()):
+        return None
     base = IndexedCheckpoint.objects.filter(thread=run.thread_id, checkpoint_id=run.base).first()
     if run.kind == "send" or base is None or base.message_id is None:
         return 0
@@ -216,7 +235,8 @@ def _start(run: Run) -> int:
 @on_database
 @transaction.atomic
 def _record(run: Run, checkpoint: Checkpoint) -> bool:
-    """Index the checkpoint and move the run's tip there. Whether HEAD went along."""
+    """Index the checkpoint and move the run's tip there. Whether HEAD went along. Raises `NoSuchThread`."""
+    heads.locked(run.thread_id)
     row = index.record(run.thread_id, checkpoint, run_id=run.pk)
     followed = heads.follow(run, row)
     Run.objects.filter(pk=run.pk).update(tip=row.checkpoint_id)
@@ -225,6 +245,6 @@ def _record(run: Run, checkpoint: Checkpoint) -> bool:
 
 
 @on_database
-def _end(run: Run, status: Literal["done", "stopped", "failed", "lost"], **fields: str) -> RunEnded:
+def _end(run: Run, status: Literal["done", "stopped", "failed"], **fields: Any) -> RunEnded:
     leases.end(run, status=status, **fields)
     return RunEnded(status, fields.get("error", ""))

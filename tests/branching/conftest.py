@@ -1,21 +1,25 @@
-"""An engine on the saver that ships, a thread of Alice's, and the commands played through to their end."""
+"""An engine on the saver that ships, threads of Alice's, and the commands played through to their end."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
-from branching import commands, heads, llm, runs, threads, transcript
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from branching import check, commands, heads, history, llm, runs, threads, transcript, tree
 from branching.checkpointer import open_saver
 from branching.engine import Engine
+from branching.local_model import LocalModel
 from branching.models import Run, Thread
-from branching.types import RunEvent, ThreadView, Version
-from django.contrib.auth.models import User
-from langchain_core.language_models import BaseChatModel
+from branching.types import CheckpointSaved, RunEnded, RunEvent, ThreadView, Token, Version
 
 
 @pytest.fixture
@@ -29,59 +33,170 @@ class Story:
 
     def __init__(self, engine: Engine, thread: Thread) -> None:
         self.engine, self.thread = engine, thread
+        self.is_sound = True
+        """Whether the index must agree with the checkpoints when the test ends."""
 
     async def view(self) -> ThreadView:
         return await transcript.read(self.thread.pk)
 
+    async def screen(self) -> list[str]:
+        return screen(await self.view())
+
+    async def version(self, at: int) -> Version:
+        """The message in this place on screen."""
+        return (await self.view()).versions[at]
+
     async def send(self, text: str, **more: Any) -> list[RunEvent]:
-        return await self.play(await commands.send(self.thread.pk, text=text, **await self._page(), **more))
+        return await (await self.begin("send", text=text, **more)).finish()
 
     async def replay(self, version: Version | int, **more: Any) -> list[RunEvent]:
-        run = await commands.replay(self.thread.pk, message=_pk(version), **await self._page(), **more)
-        return await self.play(run)
-
-    async def edit(self, version: Version | int, text: str, *, answer: bool = True) -> list[RunEvent]:
-        edited = await commands.edit(
-            self.engine, self.thread.pk, message=_pk(version), text=text, **await self._page()
-        )
-        return await self.resume() if edited and answer else []
+        return await (await self.begin("replay", message=_pk(version), **more)).finish()
 
     async def resume(self, **more: Any) -> list[RunEvent]:
-        return await self.play(await commands.resume(self.thread.pk, **await self._page(), **more))
+        return await (await self.begin("resume", **more)).finish()
 
-    async def switch(self, version: Version | int) -> ThreadView:
-        await heads.switch(self.thread.pk, message=_pk(version), **await self._page())
-        return await self.view()
+    async def edit(self, version: Version | int, text: str, *, answer: bool = True, **more: Any) -> list[RunEvent]:
+        arguments = {**await self._page(), "message": _pk(version), "text": text, **more}
+        edited = await commands.edit(self.engine, self.thread.pk, **arguments)
+        return await self.resume() if edited and answer else []
 
-    async def undo(self) -> ThreadView:
-        await heads.undo(self.thread.pk, **await self._page())
-        return await self.view()
-
-    async def play(self, run: Run | None, stop: asyncio.Event | None = None) -> list[RunEvent]:
+    async def begin(self, command: str, **arguments: Any) -> Reply:
+        """The run that this command of `commands.py` leads to, taken event by event."""
+        run = await getattr(commands, command)(self.thread.pk, **{**await self._page(), **arguments})
         assert run is not None
-        return [event async for event in runs.execute(self.engine, run, stop or asyncio.Event())]
+        return Reply(self.engine, run)
+
+    async def switch(self, version: Version | int, **more: Any) -> ThreadView:
+        await heads.switch(self.thread.pk, **{**await self._page(), "message": _pk(version), **more})
+        return await self.view()
+
+    async def go(self, checkpoint_id: str) -> ThreadView:
+        await heads.go(self.thread.pk, checkpoint_id=checkpoint_id, **await self._page())
+        return await self.view()
+
+    async def undo(self, **more: Any) -> ThreadView:
+        await heads.undo(self.thread.pk, **{**await self._page(), **more})
+        return await self.view()
+
+    async def tree(self) -> tree.Tree:
+        """What the whole history says."""
+        return tree.derive(await history.read_all(self.engine.graph(self.thread.assistant), self.thread.pk))
+
+    async def findings(self) -> list[str]:
+        return [str(finding) for finding in await check.check(self.engine, self.thread)]
 
     async def _page(self) -> dict[str, int]:
         return {"head_version": (await self.view()).head_version}
+
+
+class Reply:
+    """A run in the making: its events are taken when the test wants them, and it can be stopped or killed."""
+
+    def __init__(self, engine: Engine, run: Run) -> None:
+        self.run = run
+        self.heard: list[RunEvent] = []
+        self.has_ended = False
+        self._stop = asyncio.Event()
+        self._events = runs.execute(engine, run, self._stop)
+
+    async def take(self, count: int = 1) -> Reply:
+        """Hear so many events more, or all that are left."""
+        for _ in range(count):
+            if self.has_ended:
+                break
+            self.heard.append(await anext(self._events))
+            self.has_ended = isinstance(self.heard[-1], RunEnded)
+        return self
+
+    async def take_until(self, wanted: Callable[[RunEvent], bool]) -> Reply:
+        """Hear on until such an event has come."""
+        while not (self.heard and wanted(self.heard[-1])):
+            assert not self.has_ended, f"it never came: {self.heard}"
+            await self.take()
+        return self
+
+    async def finish(self) -> list[RunEvent]:
+        """All events of the run."""
+        while not self.has_ended:
+            await self.take()
+        assert not [event async for event in self._events], "RunEnded is the last event"
+        return self.heard
+
+    async def stop(self) -> list[RunEvent]:
+        self._stop.set()
+        return await self.finish()
+
+    async def leave(self) -> None:
+        """The consumer goes away, as when a server shuts down in order."""
+        await self._events.aclose()
+
+    async def crash(self) -> None:
+        """The process dies: nothing is put in order, and its lease runs out."""
+        with patch.object(runs, "_end", _nothing):
+            await self._events.aclose()
+        await expire(self.run)
+
+
+async def _nothing(*args: Any, **kwargs: Any) -> None:
+    pass
+
+
+async def expire(run: Run) -> None:
+    """Let the run's lease have run out."""
+    await Run.objects.filter(pk=run.pk).aupdate(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def screen(view: ThreadView) -> list[str]:
+    """What a person sees: each message, with "2/3" where it has other versions; what is open stands in brackets."""
+    seen = [version.text + _count(version) for version in view.versions]
+    seen += [f"({view.pending.text})"] if view.pending else []
+    return [*seen, f"[{view.open_reply.state}{_count(view.open_reply)}]"] if view.open_reply else seen
+
+
+def _count(place: Any) -> str:
+    return f" {place.position}/{place.total}" if place.has_siblings else ""
 
 
 def _pk(version: Version | int) -> int:
     return version.pk if isinstance(version, Version) else version
 
 
+def is_token(event: RunEvent) -> bool:
+    return isinstance(event, Token)
+
+
+def is_saved(event: RunEvent) -> bool:
+    return isinstance(event, CheckpointSaved)
+
+
+def spoken(events: list[RunEvent]) -> str:
+    """The text that was streamed."""
+    return "".join(event.text for event in events if isinstance(event, Token))
+
+
+def ending(events: list[RunEvent]) -> str:
+    """How the run ended."""
+    return events[-1].status
+
+
 @pytest.fixture
-async def story(engine: Engine, alice: User) -> Story:
+async def story(engine: Engine, alice: User) -> AsyncIterator[Story]:
     """Alice's thread with Echo."""
-    return Story(engine, await threads.create(alice, assistant="echo"))
+    story = Story(engine, await threads.create(alice, assistant="echo"))
+    yield story
+    assert not (story.is_sound and await story.findings())
 
 
 @pytest.fixture
-async def chat(engine: Engine, alice: User) -> Story:
+async def chat(engine: Engine, alice: User) -> AsyncIterator[Story]:
     """Alice's thread with Chat, on the demo model until `answers` gives it another."""
-    return Story(engine, await threads.create(alice, assistant="chat"))
+    story = Story(engine, await threads.create(alice, assistant="chat"))
+    yield story
+    assert not (story.is_sound and await story.findings())
 
 
-def answers(story: Story, model: BaseChatModel) -> None:
+def answers(story: Story, model: LocalModel) -> LocalModel:
     """Let this model answer in `story` from now on."""
     story.engine.models = replace(story.engine.models, chat=model)
     story.engine.graphs.clear()
+    return model

@@ -1,0 +1,267 @@
+"""Runs: what they stream, where they leave HEAD, and every way in which they can end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain_core.messages import BaseMessage
+
+from branching import history
+from branching.models import IndexedCheckpoint, Run
+from branching.types import CheckpointSaved, RunEnded, Token
+from tests.branching.conftest import Reply, Story, answers, ending, expire, is_saved, is_token, screen, spoken
+from tests.branching.models import HANG, Scripted
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BROKEN = ValueError("The model broke.")
+
+
+async def status(reply: Reply) -> str:
+    return (await Run.objects.aget(pk=reply.run.pk)).status
+
+
+async def test_a_run_streams_its_reply_and_each_checkpoint_as_it_is_saved(chat: Story) -> None:
+    answers(chat, Scripted(replies=("One two.",)))
+    events = await chat.send("q1")
+    assert [type(event) for event in events if not isinstance(event, Token)] == [CheckpointSaved] * 3 + [RunEnded]
+    assert spoken(events) == "One two." and ending(events) == "done"
+    assert [len(e.checkpoint.messages) for e in events if isinstance(e, CheckpointSaved)] == [0, 1, 2]
+
+
+async def test_a_checkpoint_is_on_disk_when_it_is_announced(chat: Story) -> None:
+    reply = await chat.begin("send", text="q1")
+    while not reply.has_ended:
+        await reply.take()
+        if is_saved(reply.heard[-1]):
+            assert await history.is_saved(chat.engine.saver, chat.thread.pk, reply.heard[-1].checkpoint.id)
+
+
+async def test_the_tokens_of_a_reply_are_heard_once(story: Story) -> None:
+    """The node's finished message, which comes after its pieces, does not say them again."""
+    assert spoken(await story.send("h1")) == "回复：h1"
+
+
+class TestFollowing:
+    async def test_head_follows_while_the_reader_stays(self, chat: Story) -> None:
+        events = await chat.send("q1")
+        saved = [event for event in events if isinstance(event, CheckpointSaved)]
+        assert all(event.head_followed for event in saved)
+        assert (await chat.view()).head == saved[-1].checkpoint.id
+
+    async def test_a_run_leaves_head_alone_once_the_reader_has_left(self, chat: Story) -> None:
+        """
+        q1 ── a1   <- the reader goes here
+           └─ a2   while this is being written
+        """
+        answers(chat, Scripted(replies=("a1", "a2 and more")))
+        await chat.send("q1")
+        a1 = await chat.version(1)
+        reply = await (await chat.begin("replay", message=a1.pk)).take_until(is_token)
+        before = await chat.switch(a1)
+        assert before.run and not before.run.on_branch
+        await reply.finish()
+        after = await chat.view()
+        assert (after.head, after.head_version) == (before.head, before.head_version)
+        assert screen(after) == ["q1", "a1 1/2"]
+        assert (await chat.switch(after.versions[1].next)).versions[1].text == "a2 and more"
+
+    async def test_head_follows_again_when_the_reader_comes_back(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=("a1", "a2 and more")))
+        await chat.send("q1")
+        a1 = await chat.version(1)
+        reply = await (await chat.begin("replay", message=a1.pk)).take_until(is_token)
+        away = await chat.switch(a1)
+        await chat.go(away.run.tip)
+        await reply.finish()
+        assert await chat.screen() == ["q1", "a2 and more 2/2"]
+
+    async def test_a_change_that_head_does_not_follow_makes_a_new_revision(self, chat: Story) -> None:
+        """The counter beside a1 changes, so a page drawn before must not replace one drawn after."""
+        answers(chat, Scripted(replies=("a1", "a2 and more")))
+        await chat.send("q1")
+        a1 = await chat.version(1)
+        reply = await (await chat.begin("replay", message=a1.pk)).take_until(is_token)
+        before = await chat.switch(a1)
+        await reply.take_until(lambda event: is_saved(event) and len(event.checkpoint.messages) == 2)
+        after = await chat.view()
+        assert screen(before) != screen(after)
+        assert before.revision < after.revision
+        await reply.finish()
+
+
+class TestFailing:
+    async def test_a_failure_is_an_event_and_keeps_what_was_said(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=(("One two", BROKEN),)))
+        events = await chat.send("q1")
+        assert (ending(events), events[-1].error) == ("failed", "error")
+        view = await chat.view()
+        assert screen(view) == ["q1", "[failed]"]
+        assert (view.run_state, view.open_reply.text, view.open_reply.error) == ("failed", "One two", "error")
+
+    async def test_a_failed_regeneration_stands_after_the_replies_there_are(self, chat: Story) -> None:
+        """The arrow leads back from 2/2, which failed, to 1."""
+        answers(chat, Scripted(replies=("a1", BROKEN)))
+        await chat.send("q1")
+        a1 = await chat.version(1)
+        await chat.replay(a1)
+        view = await chat.view()
+        assert screen(view) == ["q1", "[failed 2/2]"]
+        assert view.open_reply.previous == a1.pk
+        assert screen(await chat.switch(view.open_reply.previous)) == ["q1", "a1"]
+
+    async def test_another_try_answers_in_the_same_place(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=("a1", BROKEN, BROKEN, "a2")))
+        await chat.send("q1")
+        await chat.replay(await chat.version(1))
+        await chat.resume()
+        assert await chat.screen() == ["q1", "[failed 2/2]"]
+        await chat.resume()
+        assert await chat.screen() == ["q1", "a2 2/2"]
+        await chat.replay(await chat.version(1))
+        assert await chat.screen() == ["q1", "a2 3/3"]
+
+    async def test_saying_something_else_after_a_failure_leaves_the_first_message_standing(self, chat: Story) -> None:
+        model = answers(chat, Scripted(replies=(BROKEN, "a2")))
+        await chat.send("q1")
+        await chat.send("q2")
+        assert model.asked == [["q1"], ["q1", "q2"]]
+        assert await chat.screen() == ["q1", "q2", "a2"]
+
+
+class TestStopping:
+    async def test_what_was_said_is_kept_as_a_version(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=(("One two", HANG), "a2")))
+        reply = await (await chat.begin("send", text="q1")).take_until(lambda e: is_token(e) and "two" in e.text)
+        assert ending(await reply.stop()) == "stopped"
+        view = await chat.view()
+        assert screen(view) == ["q1", "One two"]
+        assert (view.versions[1].state, view.open_reply, view.run_state) == ("stopped", None, "idle")
+
+    async def test_without_a_word_there_is_no_version(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=((HANG,), "a1")))
+        reply = await (await chat.begin("send", text="q1")).take(2)
+        await reply.stop()
+        assert await chat.screen() == ["q1", "[stopped]"]
+        await chat.resume()
+        assert await chat.screen() == ["q1", "a1"]
+
+    @pytest.mark.parametrize("heard", [0, 1, 2])
+    async def test_before_the_first_word_the_message_waits_and_is_answered_once(self, chat: Story, heard: int) -> None:
+        """On a new thread, where at first no checkpoint at all is on disk."""
+        answers(chat, Scripted(replies=((HANG,),)))
+        await (await (await chat.begin("send", text="q1")).take(heard)).stop()
+        seen = await chat.screen()
+        assert seen in (["(q1)", "[stopped]"], ["q1", "[stopped]"]) if heard else (["(q1)", "[stopped]"],)
+        model = answers(chat, Scripted(replies=("a1",)))
+        await chat.resume()
+        assert await chat.screen() == ["q1", "a1"]
+        assert model.asked == [["q1"]]
+
+    async def test_stopped_at_once_on_a_later_turn_it_is_answered_once_too(self, chat: Story) -> None:
+        model = answers(chat, Scripted(replies=("a1", "a2")))
+        await chat.send("q1")
+        await (await chat.begin("send", text="q2")).stop()
+        assert await chat.screen() == ["q1", "a1", "(q2)", "[stopped]"]
+        await chat.resume()
+        assert await chat.screen() == ["q1", "a1", "q2", "a2"]
+        assert model.asked[-1] == ["q1", "a1", "q2"]
+
+    async def test_stopped_at_once_and_then_something_else_is_said(self, chat: Story) -> None:
+        """What was never stored does not come back."""
+        model = answers(chat, Scripted(replies=("a1", "a3")))
+        await chat.send("q1")
+        await (await chat.begin("send", text="q2")).stop()
+        await chat.send("q3")
+        assert await chat.screen() == ["q1", "a1", "q3", "a3"]
+        assert model.asked[-1] == ["q1", "a1", "q3"]
+
+    async def test_a_stop_after_the_end_changes_nothing(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=("a1",)))
+        reply = await (await chat.begin("send", text="q1")).take_until(lambda event: isinstance(event, RunEnded))
+        assert ending(await reply.stop()) == "done"
+
+    async def test_a_node_that_turns_the_cancel_into_an_error_was_stopped_all_the_same(self, chat: Story) -> None:
+        class Wraps(Scripted):
+            async def write(self, messages: list[BaseMessage]) -> Any:
+                try:
+                    async for piece in super().write(messages):
+                        yield piece
+                except asyncio.CancelledError as cancel:
+                    raise ConnectionError("The stream broke.") from cancel
+
+        answers(chat, Wraps(replies=(("One", HANG),)))
+        reply = await (await chat.begin("send", text="q1")).take_until(is_token)
+        assert ending(await reply.stop()) == "stopped"
+        assert await chat.screen() == ["q1", "One"]
+
+
+class TestDying:
+    async def test_a_run_whose_consumer_goes_away_is_lost_and_leaves_nothing_running(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=(("One", HANG), "a1")))
+        reply = await (await chat.begin("send", text="q1")).take_until(is_token)
+        await reply.leave()
+        assert not [task for task in asyncio.all_tasks() if "pump" in repr(task)]
+        view = await chat.view()
+        assert (await status(reply), screen(view), view.run_state) == ("lost", ["q1", "[lost]"], "failed")
+        await chat.resume()
+        assert await chat.screen() == ["q1", "a1"]
+
+    async def test_a_run_whose_consumer_is_cancelled_is_lost(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=(("One", HANG),)))
+        reply = await (await chat.begin("send", text="q1")).take_until(is_token)
+        consumer = asyncio.create_task(reply.finish())
+        await asyncio.sleep(0)
+        consumer.cancel()
+        await asyncio.wait({consumer})
+        assert await status(reply) == "lost"
+
+    async def test_a_run_whose_lease_ran_out_is_shown_as_lost(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=(("One", HANG),)))
+        reply = await (await chat.begin("send", text="q1")).take_until(is_token)
+        await reply.crash()
+        view = await chat.view()
+        assert (screen(view), view.run_state, view.run) == (["q1", "[lost]"], "failed", None)
+
+    async def test_a_run_that_was_given_up_before_it_began_does_not_begin(self, chat: Story) -> None:
+        """Its process slept so long that another run has taken its place."""
+        model = answers(chat, Scripted(replies=("a1",)))
+        late = await chat.begin("send", text="q1")
+        await expire(late.run)
+        await chat.resume()
+        assert ending(await late.finish()) == "failed"
+        assert await status(late) == "lost"
+        assert await chat.screen() == ["q1", "a1"]
+        assert model.asked == [["q1"]]
+
+
+class TestSafety:
+    async def test_a_base_that_is_gone_fails_and_nothing_is_written(self, chat: Story) -> None:
+        """LangGraph itself would start an empty conversation there."""
+        await chat.send("q1")
+        await chat.engine.saver.adelete_thread(str(chat.thread.pk))
+        assert ending(await chat.send("q2")) == "failed"
+        assert not (await chat.tree()).checkpoints
+        chat.is_sound = False
+
+    async def test_a_thread_with_forgotten_checkpoints_does_not_begin_anew(self, chat: Story) -> None:
+        """Its rows are lost, so that it looks new; a run by thread id alone would go on from the newest checkpoint."""
+        await chat.send("q1")
+        await IndexedCheckpoint.objects.filter(thread=chat.thread).adelete()
+        await chat.thread.messages.all().adelete()
+        before = (await chat.tree()).checkpoints
+        assert ending(await chat.send("q2")) == "failed"
+        assert (await chat.tree()).checkpoints == before
+        chat.is_sound = False
+
+    @pytest.mark.parametrize("hostile", ["a\0b", "a\ud83d", "\udc00b", "\ud83d\ude00"])
+    @pytest.mark.parametrize("end", ["done", "failed", "stopped"])
+    async def test_characters_that_cannot_be_stored_break_no_run(self, chat: Story, hostile: str, end: str) -> None:
+        finale = {"done": (), "failed": (BROKEN,), "stopped": (HANG,)}[end]
+        answers(chat, Scripted(replies=((hostile, *finale),)))
+        reply = await (await chat.begin("send", text="q1")).take_until(is_token)
+        events = await (reply.stop() if end == "stopped" else reply.finish())
+        assert ending(events) == end
+        assert not set("\0\ud83d\ude00\udc00") & set(spoken(events) + "".join(await chat.screen()))
