@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any
 from uuid import UUID
@@ -18,7 +19,7 @@ from branching.exceptions import BranchingError, Conflict, NotFound
 from branching.models import Thread
 from chatapp import pages, stream
 
-AsyncView = Callable[..., Awaitable[HttpResponse]]
+AsyncView = Callable[..., Coroutine[Any, Any, HttpResponse]]
 
 
 class PersonRequest(HttpRequest):
@@ -43,13 +44,25 @@ def answers_errors(view: AsyncView) -> AsyncView:
     @wraps(view)
     async def guarded(request: PersonRequest, thread_id: UUID, **kwargs: Any) -> HttpResponse:
         try:
-            return await view(request, thread_id, **kwargs)
+            return await _whole(view(request, thread_id, **kwargs))
         except NotFound as error:
             raise Http404 from error
         except BranchingError as error:
             return await _refusal(request, thread_id, error)
 
     return guarded
+
+
+async def _whole(command: Coroutine[Any, Any, HttpResponse]) -> HttpResponse:
+    """What `command` returns. Whoever hangs up meanwhile cancels the request, but not this.
+
+    Cut off in the middle, a command could leave a run that the thread waits for and nobody executes.
+    """
+    task = asyncio.create_task(command)
+    try:
+        return await asyncio.shield(task)
+    finally:
+        await asyncio.wait({task})
 
 
 async def _refusal(request: PersonRequest, thread_id: UUID, error: BranchingError) -> HttpResponse:

@@ -171,8 +171,9 @@ class Chat:
         await expect(self._versions(number)).to_have_attribute("data-position", str(position))
 
     async def undo(self) -> None:
-        """Press Undo; what then changes is for the caller to wait for."""
+        """Press Undo; returns when the last move is taken back."""
         await self.button("undo").click()
+        await self.quiet()
 
     async def stop(self) -> None:
         """Press Stop; returns when the reply is at rest."""
@@ -191,6 +192,11 @@ class Chat:
         return int((await self.versions())[number].partition("/")[2] or 1)
 
 
+def answered(*texts: str) -> list[str]:
+    """The transcript in which Echo has answered each of `texts`."""
+    return [line for text in texts for line in (text, f"回复：{text}")]
+
+
 def posts(page: Page) -> list[str]:
     """The paths to which the page posts from now on, as they come."""
     seen: list[str] = []
@@ -200,9 +206,15 @@ def posts(page: Page) -> list[str]:
 
 async def post(page: Page, url: str, **form: Any) -> APIResponse:
     """A request by hand, as this page's person and with everything a form of ours carries."""
-    cookies = {cookie["name"]: cookie["value"] for cookie in await page.context.cookies()}
+    token, _ = await credentials(page)
     fields = {"head_version": "0", "key": uuid.uuid4().hex, **form}
-    return await page.request.post(url, form=fields, headers={"X-CSRFToken": cookies.get("csrftoken", "")})
+    return await page.request.post(url, form=fields, headers={"X-CSRFToken": token})
+
+
+async def credentials(page: Page) -> tuple[str, str]:
+    """What proves to the server that a request is this page's: the CSRF token, and the Cookie header."""
+    cookies = {cookie["name"]: cookie["value"] for cookie in await page.context.cookies()}
+    return cookies.get("csrftoken", ""), "; ".join(f"{name}={value}" for name, value in cookies.items())
 
 
 async def sign_up(page: Page) -> str:
