@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.async_api import Page, expect
 
 from tests.e2e.conftest import OUTAGE
-from tests.e2e.pages import Chat, log_in, log_out, posts, sign_up
+from tests.e2e.pages import Chat, answered, log_in, log_out, posts, sign_up
 from tests.e2e.server import Server
 
 SEEN_COUNTS = """() => {
@@ -24,11 +24,6 @@ SEEN_TRANSCRIPTS = """() => {
     };
     new MutationObserver(look).observe(document.body, {subtree: true, childList: true, characterData: true});
 }"""
-
-
-def answered(*texts: str) -> list[str]:
-    """The transcript in which Echo has answered each of `texts`."""
-    return [line for text in texts for line in (text, f"回复：{text}")]
 
 
 async def test_case_1_edits_of_the_version_shown_stay_flat(page: Page) -> None:
