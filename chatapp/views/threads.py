@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from branching import threads
@@ -30,7 +31,7 @@ async def create(request: PersonRequest) -> HttpResponse:
     try:
         thread = await threads.create(request.user, assistant=request.POST.get("assistant", ""))
     except UnknownAssistant as error:
-        return render(request, "chat/home.html", {**await sidebar(request), "error": str(error)}, status=422)
+        return render(request, "chat/home.html", {**await sidebar(request), "error": gettext(str(error))}, status=422)
     return redirect("thread", thread.pk)
 
 
