@@ -36,6 +36,12 @@ def find(thread_id: UUID, *, owner: Any) -> Thread | None:
 
 
 @on_database
+def revision(thread_id: UUID) -> int | None:
+    """How often what the thread shows has changed; None for one that is missing."""
+    return Thread.objects.filter(pk=thread_id, deleting=False).values_list("revision", flat=True).first()
+
+
+@on_database
 def rename(thread_id: UUID, *, title: str) -> None:
     """Give the thread this title, cut to the length that fits. Raises `EmptyTitle`."""
     title = " ".join(title.replace("\0", "").split())[:TITLE_MAX]

@@ -11,11 +11,13 @@ from functools import wraps
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import alogin, get_user_model
+from django.contrib.auth import aget_user, alogin, get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.contrib.auth.views import redirect_to_login
+from django.contrib.sessions.backends.db import SessionStore
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.utils import translation
 from django.utils.functional import SimpleLazyObject
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -60,6 +62,22 @@ def to_login(request: HttpRequest) -> HttpResponse:
         page = redirect_to_login(request.htmx.current_url_abs_path or "/")
         return HttpResponseClientRedirect(page.url)
     return redirect_to_login(request.get_full_path() if request.method in ("GET", "HEAD") else "/")
+
+
+async def is_still_signed_in(session_key: str, user: User) -> bool:
+    """Whether the session is still there, not out of date, and `user`'s, with the password it was opened with."""
+    request = HttpRequest()
+    request.session = SessionStore(session_key)
+    return (await aget_user(request)).pk == user.pk
+
+
+def language_of(scope: dict[str, Any]) -> str:
+    """The language of a socket's page: what Django's language view has set, else what the browser asks for."""
+    headers = {name.decode("latin1").lower(): value.decode("latin1") for name, value in scope["headers"]}
+    request = HttpRequest()
+    request.COOKIES = scope.get("cookies", {})
+    request.META["HTTP_ACCEPT_LANGUAGE"] = headers.get("accept-language", "")
+    return translation.get_language_from_request(request)
 
 
 def adopt(guest: AbstractBaseUser | AnonymousUser, user: User) -> None:

@@ -1,65 +1,128 @@
-"""One socket per open thread page: authorise, join, send what is there, relay. Commands come by POST."""
+"""One socket per open thread page: authorise, join, send what is there, pass on what comes. Commands come by POST."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
-from django.http import HttpRequest
 from django.utils import translation
 
 from branching import threads
 from branching.exceptions import NoSuchThread
-from chatapp import pages, stream
+from chatapp import accounts, pages, stream
+from chatapp.runner import Live, runner
 
-NOT_SIGNED_IN, NO_SUCH_THREAD = 4401, 4404
+NOT_SIGNED_IN, NO_SUCH_THREAD, TALKS_TOO_MUCH = 4401, 4404, 1008
+
+PULSE = 20.0
+"""Seconds between two looks at what no event may have told: a session that ran out, a change that got lost.
+
+Well under the 60 seconds after which the channel layer forgets a tab that is slow to read."""
+
+MESSAGES_HEARD = 20
+"""A page sends nothing; who sends more than this is no page of ours."""
+
+SPARE, SHARE = 24_000, 1.1
+"""How many characters a live reply may cost: these, and so many for each of its own. The last block is sent again
+and again while it grows; this bound keeps the whole in proportion to the reply."""
 
 
 class ThreadConsumer(AsyncWebsocketConsumer):
-    """Relays what happens on one thread to one tab."""
+    """Shows one thread to one tab, for as long as its person is signed in."""
 
-    group: str | None = None
-    shown: tuple[str, int] = ("", 0)
-    """The run and the frame that the tab has seen: older frames may still be under way to it."""
+    groups_joined: tuple[str, ...] = ()
+    pulse: asyncio.Task[None] | None = None
+    live: Live | None = None
+    """The reply that is being written on the tab's page."""
+    settled: int = 0
+    """How many of its blocks the tab has for good."""
+    spent: int = 0
+    heard: int = 0
 
     async def connect(self) -> None:
         """Join before reading, so that nothing that happens in between is missed."""
         await self.accept()  # a refused handshake would be retried for ever; a close code says why
-        user, thread_id = self.scope["user"], self.scope["url_route"]["kwargs"]["thread_id"]
-        if not user.is_authenticated:
+        self.user, self.thread_id = self.scope["user"], self.scope["url_route"]["kwargs"]["thread_id"]
+        if not self.user.is_authenticated:
             return await self.close(code=NOT_SIGNED_IN)
-        if await threads.find(thread_id, owner=user) is None:
+        if await threads.find(self.thread_id, owner=self.user) is None:
             return await self.close(code=NO_SUCH_THREAD)
-        self.thread_id, self.group = thread_id, stream.group(thread_id)
-        await self.channel_layer.group_add(self.group, self.channel_name)
+        self.language = accounts.language_of(self.scope)
+        self.session_key = self.scope["session"].session_key
+        self.groups_joined = (
+            stream.thread_group(self.thread_id),
+            stream.person_group(self.user.pk),
+            stream.session_group(self.session_key),
+        )
+        await self._join()
         await self.thread_changed({})
+        self.pulse = asyncio.create_task(self._beat())
 
     async def disconnect(self, code: int) -> None:
-        """Leave the group."""
-        if self.group:
-            await self.channel_layer.group_discard(self.group, self.channel_name)
+        """Leave the groups."""
+        if self.pulse:
+            self.pulse.cancel()
+        for group in self.groups_joined:
+            await self.channel_layer.group_discard(group, self.channel_name)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Hear nothing, and not for ever."""
+        self.heard += 1
+        if self.heard > MESSAGES_HEARD:
+            await self.close(code=TALKS_TOO_MUCH)
 
     async def thread_changed(self, event: dict[str, Any]) -> None:
         """Send the thread as it is now, whatever the event was about."""
         try:
-            page = await pages.current(self.thread_id)
+            page, html = await pages.rendered(self.thread_id, self.language, event.get("change"))
         except NoSuchThread:
+            await self.send(text_data=self._speaking(stream.gone))
             return await self.close(code=NO_SUCH_THREAD)
-        self.shown = page.seen
-        with translation.override(self._language()):
-            await self.send(text_data=stream.transcript(**page.context))
+        self.revision = page.context["view"].revision
+        self.live, self.settled = page.live, page.settled
+        self.spent = sum(len(block) for _, block in page.context["blocks"])
+        await self.send(text_data=html)
 
-    async def run_frame(self, event: dict[str, Any]) -> None:
-        """Pass a frame of the live reply on, unless the tab has seen what came after it."""
-        run, seen = self.shown
-        if event["run"] != run or event["seq"] > seen:
-            self.shown = event["run"], event["seq"]
-            await self.send(text_data=event["html"])
+    async def run_news(self, event: dict[str, Any]) -> None:
+        """Send what the tab lacks of the reply that is on its page. Of others it hears nothing."""
+        live = self.live
+        if live is None or event["run"] != str(live.run.pk):
+            return
+        if runner.live(live.run.pk) is None:
+            return await self.thread_changed({})
+        blocks = live.reply.blocks()
+        frame = stream.live(live.run.pk, self.settled, blocks[self.settled :])
+        if self.spent + len(frame) <= SPARE + SHARE * sum(map(len, blocks)):
+            self.settled, self.spent = len(live.reply.settled), self.spent + len(frame)
+            await self.send(text_data=frame)
 
-    def _language(self) -> str:
-        """The language of the page, by the cookie that Django's language view sets, else by the browser's wish."""
-        headers = {name.decode("latin1").lower(): value.decode("latin1") for name, value in self.scope["headers"]}
-        request = HttpRequest()
-        request.COOKIES = self.scope.get("cookies", {})
-        request.META["HTTP_ACCEPT_LANGUAGE"] = headers.get("accept-language", "")
-        return translation.get_language_from_request(request)
+    async def threads_changed(self, event: dict[str, Any]) -> None:
+        """Send the list of threads as it is now."""
+        listed = {"threads": await threads.of(self.user), "current": self.thread_id}
+        await self.send(text_data=self._speaking(stream.threads, listed))
+
+    async def session_ended(self, event: dict[str, Any]) -> None:
+        """Send nothing more to who has logged out."""
+        await self.close(code=NOT_SIGNED_IN)
+
+    async def pulse_felt(self, event: dict[str, Any]) -> None:
+        """Look at what no event may have told."""
+        if not await accounts.is_still_signed_in(self.session_key, self.user):
+            return await self.close(code=NOT_SIGNED_IN)
+        await self._join()
+        if await threads.revision(self.thread_id) != self.revision:
+            await self.thread_changed({})
+
+    async def _join(self) -> None:
+        for group in self.groups_joined:
+            await self.channel_layer.group_add(group, self.channel_name)
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(PULSE)
+            await self.channel_layer.send(self.channel_name, {"type": "pulse.felt"})
+
+    def _speaking(self, render: Any, *args: Any) -> str:
+        with translation.override(self.language):
+            return render(*args)

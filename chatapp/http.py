@@ -94,6 +94,7 @@ async def sidebar(request: PersonRequest) -> dict[str, Any]:
 async def changed(request: PersonRequest, thread_id: UUID, template: str = "stream/changed.html") -> HttpResponse:
     """The answer to a command that was carried out: the thread as it is now, here and in all other tabs."""
     await stream.announce(thread_id)
+    await stream.announce_list(request.user.pk)
     if not request.htmx:
         return redirect("thread", thread_id)
     page = await pages.current(thread_id)

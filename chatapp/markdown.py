@@ -22,6 +22,9 @@ from markdown_it.utils import EnvType, OptionsDict
 LANGUAGE = re.compile(r"language-[\w+#.-]{1,40}")
 ALIGNMENT = re.compile(r"text-align:(left|center|right)")
 TASK = re.compile(r"\[([ xX])\] ")
+Definitions = tuple[tuple[str, str, str], ...]
+"""The link definitions of a text: name, address, title."""
+
 BLOCKS = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "blockquote", "td", "th")
 
 _cleaner = nh3.Cleaner(
@@ -49,25 +52,83 @@ def render(text: str) -> SafeString:
 
 
 def blocks(text: str) -> list[SafeString]:
-    """The text as HTML, one piece for each top-level block.
+    """The text as HTML, one piece for each top-level block."""
+    sources, _, definitions = _split(_normal(text), ())
+    return [_block(source, definitions) for source in sources]
 
-    When text is added at the end, only the last piece changes and new ones come after it. One exception lies in
-    Markdown itself: a link definition that comes later changes the links that use it.
-    """
-    source = _normal(text)
-    env: EnvType = {}
+
+class Growing:
+    """A text that grows at its end, as blocks of HTML. Reading them costs what was added, and the last block."""
+
+    def __init__(self) -> None:
+        self.settled: list[SafeString] = []
+        """The blocks that will not change any more, as far as Markdown allows."""
+        self._pieces: list[str] = []
+        self._rest = ""
+        """The source of all that is not settled."""
+        self._definitions: Definitions = ()
+        self._open: list[SafeString] = []
+        self._is_fresh = True
+
+    @property
+    def text(self) -> str:
+        """All that was added."""
+        return "".join(self._pieces)
+
+    def add(self, piece: str) -> None:
+        """Put `piece` at the end."""
+        self._pieces.append(piece)
+        self._rest += piece
+        self._is_fresh = False
+
+    def blocks(self) -> list[SafeString]:
+        """What `blocks` says of the text so far."""
+        if not self._is_fresh:
+            self._read()
+        return self.settled + self._open
+
+    def _read(self) -> None:
+        # A carriage return may be half of a line end.
+        whole, half = (self._rest[:-1], "\r") if self._rest.endswith("\r") else (self._rest, "")
+        lines, line = _cut(_normal(whole))
+        # Only whole lines tell which block is over: `*` begins a list, but `*this` goes on with the paragraph.
+        sources, rest, self._definitions = _split(lines, self._definitions)
+        self.settled += [_block(source, self._definitions) for source in sources[:-1]]
+        sources, _, known = _split(rest + line, self._definitions)
+        self._open = [_render(source, known) for source in sources]
+        self._rest = rest + line + half
+        self._is_fresh = True
+
+
+def _cut(source: str) -> tuple[str, str]:
+    """The whole lines, and the last one that is still being written."""
+    end = source.rfind("\n") + 1
+    return source[:end], source[end:]
+
+
+def _split(source: str, known: Definitions) -> tuple[list[str], str, Definitions]:
+    """The sources of the top-level blocks, all that stands from the last one on, and the link definitions so far."""
+    env: EnvType = _environment(known)
     tokens: list[Token] = []
     _parser.block.parse(source, _parser, env, tokens)
-    definitions = tuple((name, link["href"], link["title"]) for name, link in env.get("references", {}).items())
     lines = source.split("\n")
     spans = [token.map for token in tokens if token.level == 0 and token.nesting >= 0 and token.map]
-    return [_block("\n".join(lines[start:end]), definitions) for start, end in spans]
+    rest = "\n".join(lines[spans[-1][0] :]) if spans else source
+    definitions = tuple((name, link["href"], link["title"]) for name, link in env["references"].items())
+    return ["\n".join(lines[start:end]) for start, end in spans], rest, definitions
+
+
+def _environment(definitions: Definitions) -> EnvType:
+    return {"references": {name: {"href": href, "title": title} for name, href, title in definitions}}
 
 
 @lru_cache(maxsize=2048)
-def _block(source: str, definitions: tuple[tuple[str, str, str], ...]) -> SafeString:
-    env = {"references": {name: {"href": href, "title": title} for name, href, title in definitions}}
-    return mark_safe(_cleaner.clean(_parser.render(source, env)))
+def _block(source: str, definitions: Definitions) -> SafeString:
+    return _render(source, definitions)
+
+
+def _render(source: str, definitions: Definitions) -> SafeString:
+    return mark_safe(_cleaner.clean(_parser.render(source, _environment(definitions))))
 
 
 def _normal(text: str) -> str:

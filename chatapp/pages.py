@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import asyncio
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.utils import translation
+
 from branching import assistants, transcript
 from branching.types import ThreadView
-from chatapp import engine
-from chatapp.runner import runner
+from chatapp import engine, stream
+from chatapp.runner import Live, runner
+
+SHARED_FOR = 5.0
+"""Seconds for which a rendering is kept for tabs that are slow to ask for it."""
 
 
 @dataclass(frozen=True)
@@ -17,9 +23,11 @@ class Page:
     """A thread as it is at one moment."""
 
     context: dict[str, Any]
-    """For the templates: `view`, `assistant`, `model`."""
-    seen: tuple[str, int]
-    """The live run on it and the number of its last frame that is in the view already."""
+    """For the templates: `view`, `assistant`, `model`, and `blocks` of a live reply."""
+    live: Live | None
+    """The run whose reply is being written on it."""
+    settled: int
+    """How many blocks of that reply are in the page for good."""
 
 
 async def current(thread_id: UUID) -> Page:
@@ -36,8 +44,29 @@ async def _page(view: ThreadView) -> Page:
     assistant = assistants.get(view.assistant)
     models = (await engine.get()).models if assistant.uses_model else None
     reply = view.open_reply
-    live = runner.live(reply.run_id) if reply and reply.run_id else None
-    if reply and live:
-        view = replace(view, open_reply=replace(reply, text=live.text))
-    context = {"view": view, "assistant": assistant, "model": models}
-    return Page(context, (str(live.run.pk), live.seq) if live else ("", 0))
+    live = runner.live(reply.run_id) if reply and reply.run_id and reply.state == "streaming" else None
+    # A live reply has a first block from the beginning: the place where its text begins to grow.
+    blocks = (live.reply.blocks() if live else []) or [""]
+    context = {"view": view, "assistant": assistant, "model": models, "blocks": list(enumerate(blocks))}
+    return Page(context, live, len(live.reply.settled) if live else 0)
+
+
+_renderings: dict[tuple[UUID, str, str], asyncio.Task[tuple[Page, str]]] = {}
+"""Renderings of changes that many tabs ask for at the same time."""
+
+
+async def rendered(thread_id: UUID, language: str, change: str | None) -> tuple[Page, str]:
+    """The thread as it is now, and as the partials that show it. Tabs that heard of one `change` share the work."""
+    if change is None:
+        return await _render(thread_id, language)
+    key = (thread_id, language, change)
+    if key not in _renderings:
+        _renderings[key] = asyncio.create_task(_render(thread_id, language))
+        asyncio.get_running_loop().call_later(SHARED_FOR, _renderings.pop, key, None)
+    return await asyncio.shield(_renderings[key])
+
+
+async def _render(thread_id: UUID, language: str) -> tuple[Page, str]:
+    page = await current(thread_id)
+    with translation.override(language):
+        return page, stream.transcript(page.context)

@@ -13,6 +13,7 @@ from branching.limits import LEASE
 from branching.models import Run
 from branching.types import CheckpointSaved, RunEnded, RunEvent, Token
 from chatapp import engine, stream
+from chatapp.markdown import Growing
 
 FRAME = 0.05
 """Seconds between two frames of a live reply: faster is not seen, and slower is."""
@@ -25,13 +26,12 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Live:
-    """A run under way: what it has said since its last message, and how many frames of that went out."""
+    """A run under way, and what it has said since its last message."""
 
     run: Run
+    reply: Growing = field(default_factory=Growing)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     news: asyncio.Event = field(default_factory=asyncio.Event)
-    text: str = ""
-    seq: int = 0
     task: asyncio.Task[None] | None = None
 
 
@@ -75,34 +75,35 @@ class Runner:
             await asyncio.wait(tasks)
 
     async def _drive(self, live: Live) -> None:
-        frames = asyncio.create_task(self._send_frames(live))
+        telling = asyncio.create_task(self._tell(live))
         try:
             async for event in runs.execute(await engine.get(), live.run, live.stop):
-                self._take(live, event)
+                await self._take(live, event)
         except Exception:
             log.exception("A run broke off.", extra={"run_id": live.run.pk, "thread_id": live.run.thread_id})
         finally:
-            frames.cancel()
+            telling.cancel()
             del self._live[live.run.pk]
             await stream.announce(live.run.thread_id)
 
-    def _take(self, live: Live, event: RunEvent) -> None:
+    async def _take(self, live: Live, event: RunEvent) -> None:
         match event:
             case Token(text):
-                live.text += text
+                live.reply.add(text)
                 live.news.set()
-            case CheckpointSaved():
-                live.text = ""
+            case CheckpointSaved(checkpoint) if checkpoint.next and live.reply.text:
+                # One message of several has landed; the next begins a bubble of its own.
+                live.reply = Growing()
+                await stream.announce(live.run.thread_id)
             case RunEnded():
                 live.news.clear()
 
-    async def _send_frames(self, live: Live) -> None:
-        """Publish what is new, at most once a `FRAME`, until cancelled."""
+    async def _tell(self, live: Live) -> None:
+        """Tell the tabs that there is more of the reply, at most once a `FRAME`, until cancelled."""
         while True:
             await live.news.wait()
             live.news.clear()
-            live.seq += 1
-            await stream.publish(live.run.thread_id, live.run.pk, live.seq, live.text)
+            await stream.tell(live.run)
             await asyncio.sleep(FRAME)
 
     async def _renew(self) -> None:

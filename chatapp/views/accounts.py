@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model, login
+from django.contrib.auth import alogout, get_user_model, login
 from django.contrib.auth import views as auth
 from django.contrib.auth.forms import AuthenticationForm
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
 from django.views.generic import FormView
 
+from chatapp import stream
 from chatapp.accounts import adopt, is_guest
 from chatapp.forms.accounts import SignUpForm
 
@@ -51,6 +54,14 @@ class SignUp(auth.RedirectURLMixin, FormView):
         return get_user_model().objects.get(pk=user.pk) if is_guest(user) else None
 
 
+@require_POST
+async def log_out(request: HttpRequest) -> HttpResponse:
+    """Log out, of open tabs too."""
+    session_key = request.session.session_key
+    await alogout(request)
+    await stream.end_session(session_key)
+    return redirect(settings.LOGOUT_REDIRECT_URL)
+
+
 log_in = LogIn.as_view()
-log_out = auth.LogoutView.as_view()
 sign_up = SignUp.as_view()

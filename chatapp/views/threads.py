@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from branching import threads
 from branching.exceptions import UnknownAssistant
-from chatapp import engine, pages
+from chatapp import engine, pages, stream
 from chatapp.accounts import person_required
 from chatapp.http import PersonRequest, answers_errors, changed, sidebar, thread_or_404, thread_page
 from chatapp.runner import runner
@@ -73,4 +73,6 @@ async def delete(request: PersonRequest, thread_id: UUID) -> HttpResponse:
         return render(request, "chat/delete.html", {"thread": thread, **await sidebar(request)})
     await runner.stop_thread(thread_id)
     await threads.delete(await engine.get(), thread_id)
+    await stream.announce(thread_id)
+    await stream.announce_list(request.user.pk)
     return redirect("home")

@@ -80,5 +80,5 @@ async def chat(tab: Tab) -> Tab:
 
 def texts_of(page: str) -> list[str]:
     """The plain text of all messages in a piece of a page."""
-    shown = re.findall(r"<div[^>]*data-content>(.*?)</div>", page, re.DOTALL)
+    shown = re.findall(r"<div[^>]*data-content[^>]*>(.*?)</div>", page, re.DOTALL)
     return [html.unescape(re.sub(r"<[^>]+>", "", each)).strip() for each in shown]

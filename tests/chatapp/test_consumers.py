@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
 from channels.testing import WebsocketCommunicator
 from django.conf import settings
+from django.contrib.sessions.models import Session
 
-from chatapp import stream
+from branching import threads
+from branching.threads import rename as renamed
+from chatapp import consumers, engine, stream
 from chatapp.asgi import application
+from tests.branching.models import Scripted, models_with
 from tests.chatapp.conftest import WORDS, Tab, texts_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,11 +32,11 @@ async def connected(tab: Tab) -> WebsocketCommunicator:
     return socket
 
 
-async def under_way(chat: Tab) -> None:
-    """Begin a reply, and wait until another tab has seen some of it."""
+async def under_way(chat: Tab, path: str = "messages/") -> None:
+    """Begin a reply, and wait until another tab has seen some of it grow."""
     witness = await connected(chat)
-    await chat.post("messages/", content="h1")
-    while "word4" not in await witness.receive_from(timeout=5):
+    await chat.post(path, content="h1")
+    while not re.search(r"<hx-partial hx-target=.#live-.*word4", await witness.receive_from(timeout=5), re.DOTALL):
         pass
     await witness.disconnect()
 
@@ -75,13 +80,69 @@ async def test_a_tab_that_comes_in_the_middle_gets_the_text_so_far_first(chat: T
     await socket.disconnect()
 
 
-async def test_a_frame_that_the_tab_has_seen_already_is_dropped(chat: Tab) -> None:
-    await under_way(chat)
+async def test_case_41_a_tab_on_another_version_hears_nothing_of_the_reply(chat: Tab) -> None:
+    await chat.send("h1")
+    reply = (await chat.view()).versions[1]
+    await under_way(chat, f"messages/{reply.pk}/replay/")
     socket = await connected(chat)
     await socket.receive_from()
-    await stream.publish(chat.thread.pk, (await chat.view()).run.id, 1, "an old frame")
-    assert not [frame async for frame in frames(socket) if "an old frame" in frame]
+    await chat.post("head/", message=reply.pk)
+    while texts_of(await socket.receive_from()) != ["h1", WORDS.strip()]:
+        pass
+    heard = [frame async for frame in frames(socket)]
+    assert [texts_of(frame) for frame in heard if "word" in frame] == [["h1", WORDS.strip()]]
     await socket.disconnect()
+
+
+async def test_a_long_reply_costs_little_more_than_itself(tab: Tab) -> None:
+    """The live frames of a reply of 200,000 characters in blocks of all sizes, up to 20,000."""
+    text = "".join(f"{'x ' * (10 * 2 ** (number % 11))}\n\n" for number in range(110))
+    (await engine.get()).models = models_with(Scripted(replies=(text,)))
+    chat = Tab(tab.client, await threads.create(tab.thread.owner, assistant="chat"))
+    socket = await connected(chat)
+    await socket.receive_from()
+    await chat.post("messages/", content="h1")
+    sizes = []
+    while True:
+        frame = await socket.receive_from(timeout=20)
+        if 'data-run-state="idle"' in frame:
+            break
+        sizes.append(len(frame))
+    assert len(text) > 400_000
+    assert sum(sizes) < 1.5 * len(text)
+    await socket.disconnect()
+
+
+async def test_who_logs_out_stops_receiving_at_once(chat: Tab) -> None:
+    socket = await connected(chat)
+    await socket.receive_from()
+    await chat.client.post("/logout/")
+    assert (await socket.receive_output())["code"] == 4401
+
+
+async def test_who_is_signed_out_elsewhere_stops_receiving_at_the_next_pulse(chat: Tab, monkeypatch) -> None:
+    monkeypatch.setattr(consumers, "PULSE", 0.05)
+    socket = await connected(chat)
+    await socket.receive_from()
+    await Session.objects.all().adelete()
+    assert (await socket.receive_output())["code"] == 4401
+
+
+async def test_a_change_that_nobody_told_of_is_found_at_the_next_pulse(tab: Tab, monkeypatch) -> None:
+    monkeypatch.setattr(consumers, "PULSE", 0.05)
+    socket = await connected(tab)
+    await socket.receive_from()
+    await renamed(tab.thread.pk, title="Another title")
+    assert "Another title" in await socket.receive_from()
+    await socket.disconnect()
+
+
+async def test_who_talks_to_the_socket_is_shown_out(tab: Tab) -> None:
+    socket = await connected(tab)
+    await socket.receive_from()
+    for _ in range(consumers.MESSAGES_HEARD + 1):
+        await socket.send_to(text_data="{}")
+    assert (await socket.receive_output())["code"] == 1008
 
 
 async def test_a_change_from_elsewhere_reaches_the_tab(tab: Tab) -> None:
@@ -97,7 +158,7 @@ async def test_the_tab_of_a_deleted_thread_is_closed(tab: Tab) -> None:
     socket = await connected(tab)
     await socket.receive_from()
     await tab.client.post(f"{tab.url}delete/")
-    await stream.announce(tab.thread.pk)
+    assert "was deleted" in await socket.receive_from()
     assert (await socket.receive_output())["code"] == 4404
 
 

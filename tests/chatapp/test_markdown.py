@@ -6,8 +6,10 @@ import re
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from chatapp.markdown import blocks, render
+from chatapp.markdown import Growing, blocks, render
 
 TOUR = """# Title
 
@@ -40,6 +42,22 @@ if a < b:
 
 [named]: https://example.com/
 """
+
+
+PIECES = [
+    "word ",
+    "*soft* ",
+    "\n",
+    "\n\n",
+    "- item\n",
+    "  - inner\n",
+    "1. one\n",
+    "> quote\n",
+    "```\ncode\n```\n",
+    "```",
+    "# h\n",
+]
+PIECES += ["| a | b |\n|---|---|\n| 1 | 2 |\n", "---\n", "\r\n", "\r", "    indented\n", "===\n", "字", "`x`", "~~~\n"]
 
 
 def test_markdown_becomes_html() -> None:
@@ -148,15 +166,24 @@ def test_case_87_a_fence_split_over_two_tokens_stays_a_fence() -> None:
         assert "<script" not in render(TOUR[:cut] + "<script>alert(1)</script>")
 
 
-def test_finished_blocks_never_change_while_the_text_grows() -> None:
-    text = TOUR.replace("[named]", "named")
-    seen: list[str] = []
-    for cut in range(len(text)):
-        pieces = blocks(text[:cut])
-        settled = pieces[: max(0, len(seen) - 1)]
-        assert settled == seen[: len(settled)]
-        seen = pieces
-    assert "".join(blocks(text)) == render(text)
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.lists(st.sampled_from(PIECES), max_size=40), st.integers(1, 7))
+def test_a_growing_text_says_at_each_step_what_the_whole_text_says(pieces: list[str], step: int) -> None:
+    growing, added = Growing(), ""
+    text = "".join(pieces)
+    for start in range(0, len(text), step):
+        growing.add(text[start : start + step])
+        added += text[start : start + step]
+        assert growing.blocks() == blocks(added.removesuffix("\r"))  # which may be half of a line end
+        assert growing.text == added
+
+
+def test_a_link_that_is_defined_late_still_works_in_what_comes_after() -> None:
+    growing = Growing()
+    for piece in ("[a]: https://example.org\n\nfirst\n\n", "second [a]\n\nthird [a]"):
+        growing.add(piece)
+        last = growing.blocks()[-1]
+    assert 'href="https://example.org"' in last
 
 
 def test_a_nul_and_half_a_character_are_replaced() -> None:
