@@ -7,6 +7,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from branching import threads
@@ -36,6 +37,7 @@ async def create(request: PersonRequest) -> HttpResponse:
 
 
 @require_GET
+@never_cache
 @person_required
 async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
     """A thread, where its HEAD is."""
