@@ -91,9 +91,8 @@ class ThreadConsumer(AsyncWebsocketConsumer):
             return
         if runner.live(live.run.pk) is None:
             return await self.thread_changed({})
-        blocks = live.reply.blocks()
-        frame = stream.live(live.run.pk, self.settled, blocks[self.settled :])
-        if self.spent + len(frame) <= SPARE + SHARE * sum(map(len, blocks)):
+        if self.spent + live.reply.open_size <= SPARE + SHARE * live.reply.size:
+            frame = stream.live(live.run.pk, self.settled, live.reply.blocks()[self.settled :])
             self.settled, self.spent = len(live.reply.settled), self.spent + len(frame)
             await self.send(text_data=frame)
 

@@ -64,6 +64,7 @@ class Growing:
         self.settled: list[SafeString] = []
         """The blocks that will not change any more, as far as Markdown allows."""
         self._pieces: list[str] = []
+        self._size = 0
         self._rest = ""
         """The source of all that is not settled."""
         self._definitions: Definitions = ()
@@ -78,8 +79,19 @@ class Growing:
     def add(self, piece: str) -> None:
         """Put `piece` at the end."""
         self._pieces.append(piece)
+        self._size += len(piece)
         self._rest += piece
         self._is_fresh = False
+
+    @property
+    def size(self) -> int:
+        """How many characters were added."""
+        return self._size
+
+    @property
+    def open_size(self) -> int:
+        """How many of them reading it will have to go through."""
+        return len(self._rest)
 
     def blocks(self) -> list[SafeString]:
         """What `blocks` says of the text so far."""

@@ -12,7 +12,7 @@ from django.contrib.sessions.models import Session
 
 from branching import threads
 from branching.threads import rename as renamed
-from chatapp import consumers, engine, stream
+from chatapp import consumers, engine
 from chatapp.asgi import application
 from tests.branching.models import Scripted, models_with
 from tests.chatapp.conftest import WORDS, Tab, texts_of
@@ -95,8 +95,8 @@ async def test_case_41_a_tab_on_another_version_hears_nothing_of_the_reply(chat:
 
 
 async def test_a_long_reply_costs_little_more_than_itself(tab: Tab) -> None:
-    """The live frames of a reply of 200,000 characters in blocks of all sizes, up to 20,000."""
-    text = "".join(f"{'x ' * (10 * 2 ** (number % 11))}\n\n" for number in range(110))
+    """The live frames of a reply of 200,000 characters in blocks of all sizes, up to 28,000."""
+    text = "".join(f"{'ten-letters ' * (10 * 2 ** (number % 9))}\n\n" for number in range(36))
     (await engine.get()).models = models_with(Scripted(replies=(text,)))
     chat = Tab(tab.client, await threads.create(tab.thread.owner, assistant="chat"))
     socket = await connected(chat)
@@ -108,7 +108,7 @@ async def test_a_long_reply_costs_little_more_than_itself(tab: Tab) -> None:
         if 'data-run-state="idle"' in frame:
             break
         sizes.append(len(frame))
-    assert len(text) > 400_000
+    assert len(text) > 200_000
     assert sum(sizes) < 1.5 * len(text)
     await socket.disconnect()
 
