@@ -34,6 +34,20 @@ def bury(thread_id: UUID) -> None:
         Thread.objects.filter(pk=thread_id).update(revision=F("revision") + 1)
 
 
+look_after = on_database(bury)
+"""The same for async code, in a transaction of its own."""
+
+
+@on_database
+def bury_all() -> int:
+    """Mark all active runs as lost, for a process that knows itself to be the only one. How many that were."""
+    threads = Run.objects.filter(status__in=Run.ACTIVE).values_list("thread", flat=True)
+    Run.objects.filter(status__in=Run.ACTIVE).update(lease_until=timezone.now() - LEASE)
+    for thread_id in (dead := list(threads)):
+        bury(thread_id)
+    return len(dead)
+
+
 @transaction.atomic
 def end(run: Run, *, status: str, is_settled: bool = True, **fields: Any) -> None:
     """Write down how `run` ended, and that the thread looks different now.

@@ -12,7 +12,7 @@ from django.db.models import OuterRef, Q, Subquery
 from branching import heads, index
 from branching.database import on_database
 from branching.exceptions import NoSuchThread
-from branching.models import IndexedCheckpoint, Message, Run, Thread
+from branching.models import HeadMove, IndexedCheckpoint, Message, Run, Thread
 from branching.standing import Standing, at_head
 from branching.types import ActiveRun, OpenReply, ReplyState, RunState, ThreadView, Turn, Version
 
@@ -84,6 +84,7 @@ def _view(thread: Thread, standing: Standing, notice: str = "") -> ThreadView:
         can_undo=heads.undoable(thread.pk).exists(),
         # The newest, since none is selected where HEAD stops.
         later=below[-1] if below and open_reply is None else None,
+        ready=None if active else _ready(thread),
         notice=notice,
     )
 
@@ -155,6 +156,15 @@ def _active_run(thread: Thread) -> ActiveRun | None:
     if run is None or run.is_lost:
         return None
     return ActiveRun(id=run.pk, kind=run.kind, on_branch=(run.tip or run.base) == thread.head, tip=run.tip)
+
+
+def _ready(thread: Thread) -> str | None:
+    run = thread.runs.exclude(kind="edit").order_by("-created_at").first()
+    if run is None or run.status not in (Run.Status.DONE, Run.Status.STOPPED) or run.tip == thread.head:
+        return None
+    moves = HeadMove.objects.filter(thread=thread)
+    was_left = moves.filter(run=run, undone=False).exists() and not moves.filter(target=run.tip).exists()
+    return run.tip if was_left else None
 
 
 def _run_state(active: ActiveRun | None, open_reply: OpenReply | None) -> RunState:

@@ -138,6 +138,8 @@ class ThreadView:
     can_undo: bool
     later: int | None
     """The pk of a version that continues after HEAD (one came back here by Undo), else None."""
+    ready: str | None
+    """The checkpoint of a reply that was finished while another version was shown, until one has seen it."""
     notice: str = ""
     """A code for the page's notice, `head-repaired` for one; empty most of the time."""
 

@@ -14,7 +14,9 @@ pages = get_asgi_application()  # before our imports: they need the apps to be l
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
+from django.db import DatabaseError  # noqa: E402
 
+from branching import leases  # noqa: E402
 from chatapp import engine, routing  # noqa: E402
 from chatapp.runner import runner  # noqa: E402
 
@@ -24,8 +26,15 @@ Message = dict[str, Any]
 async def lifespan(
     scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
 ) -> None:
-    """Close what the process has opened when the server stops. Nothing to do at the start: not all servers tell."""
+    """Open and close what the process needs. Servers without a lifespan do without: it only makes both prompt."""
     await receive()
+    try:
+        await engine.get()
+        # The channel layer is this process's own, so it is the only one: who still runs has died with the last one.
+        await leases.bury_all()
+    except DatabaseError as error:
+        message = f"The database is not ready ({error}). Run `manage.py migrate` first."
+        return await send({"type": "lifespan.startup.failed", "message": message})
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await runner.close()
