@@ -13,7 +13,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test bench lint install e2e-deps
+.PHONY: help run test bench lint messages install e2e-deps
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ bench: $(VENV)/.installed-test ## Measure the speed, as ratios within one run
 lint: $(VENV)/.installed-test ## Check style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+messages: $(VENV)/.installed-test ## Collect the texts to translate, and compile the translations
+	$(BIN)/python -m tests.messages
 
 install: $(VENV)/.installed ## Make the virtual environment and install what the app runs on
 
