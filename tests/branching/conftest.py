@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -135,6 +136,22 @@ class Reply:
         with patch.object(runs, "_end", _nothing):
             await self._events.aclose()
         await expire(self.run)
+
+
+@contextmanager
+def saving_only(engine: Engine, count: int) -> Iterator[None]:
+    """The disk takes so many checkpoints more, then it is full."""
+    kind, left = type(engine.saver), iter(range(count))
+    aput = kind.aput
+
+    async def put(saver: Any, *args: Any) -> Any:
+        if next(left, None) is None:
+            raise OSError("The disk is full.")
+        return await aput(saver, *args)
+
+    # The class, since graphs hold copies of the saver.
+    with patch.object(kind, "aput", put):
+        yield
 
 
 async def _nothing(*args: Any, **kwargs: Any) -> None:

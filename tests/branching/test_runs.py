@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from branching import history
 from branching.models import IndexedCheckpoint, Run
 from branching.types import CheckpointSaved, RunEnded, Token
-from tests.branching.conftest import Reply, Story, answers, ending, expire, is_saved, is_token, screen, spoken
+from tests.branching.conftest import Reply, Story, answers, ending, expire, is_saved, is_token, saving_only, screen, spoken
 from tests.branching.models import HANG, Scripted
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -129,6 +129,30 @@ class TestFailing:
         await chat.send("q2")
         assert model.asked == [["q1"], ["q1", "q2"]]
         assert await chat.screen() == ["q1", "q2", "a2"]
+
+
+    async def test_between_announcement_and_message_it_is_answered_once(self, chat: Story) -> None:
+        """Only the checkpoint that announces q2 was saved; two more tries got no further."""
+        model = answers(chat, Scripted(replies=("a1", "a2")))
+        await chat.send("q1")
+        with saving_only(chat.engine, 1):
+            await chat.send("q2")
+        for saved in (0, 1):
+            assert await chat.screen() == ["q1", "a1", "(q2)", "[failed]"]
+            with saving_only(chat.engine, saved):
+                await chat.resume()
+        await chat.resume()
+        assert await chat.screen() == ["q1", "a1", "q2", "a2"]
+        assert model.asked == [["q1"], ["q1", "a1", "q2"]]
+
+    async def test_between_announcement_and_message_something_else_is_said_instead(self, chat: Story) -> None:
+        model = answers(chat, Scripted(replies=("a1", "a3")))
+        await chat.send("q1")
+        with saving_only(chat.engine, 1):
+            await chat.send("q2")
+        await chat.send("q3")
+        assert await chat.screen() == ["q1", "a1", "q3", "a3"]
+        assert model.asked[-1] == ["q1", "a1", "q3"]
 
 
 class TestStopping:
