@@ -63,14 +63,15 @@ async def write_edit(engine: Engine, run: Run, said: Content) -> Checkpoint:
 
 @dataclass
 class _Course:
-    """One run on its way: what it has said since its newest checkpoint, and which checkpoint is not yet on disk."""
+    """One run on its way: what it has said since its newest checkpoint, and which checkpoints are not yet recorded."""
 
     engine: Engine
     run: Run
     graph: CompiledStateGraph
     text: str = ""
-    unsaved: Checkpoint | None = None
     next: tuple[str, ...] = ()
+    coming: list[Checkpoint] = field(default_factory=list)
+    recorded: set[str] = field(default_factory=set)
     streamed: set[tuple[Any, Any]] = field(default_factory=set)
 
     async def events(self, stop: asyncio.Event) -> AsyncIterator[RunEvent]:
@@ -115,10 +116,10 @@ class _Course:
         if part["ns"]:
             return
         # Under `sync` durability a checkpoint is on disk before anything of the next superstep is heard.
-        if event := await self._save():
+        async for event in self._record_all():
             yield event
         if part["type"] == "checkpoints":
-            self.unsaved = history.from_event(part["data"])
+            self.coming = [history.from_event(part["data"])]
         elif part["type"] == "messages" and (text := self._spoken(*part["data"])):
             self.text += text
             yield Token(text)
@@ -133,50 +134,50 @@ class _Course:
         self.streamed.add(step)
         return llm.storable(str(message.text))
 
-    async def _save(self) -> RunEvent | None:
-        """Take the checkpoint that has reached the disk into the index, and HEAD along with it."""
-        checkpoint = self.unsaved
-        if checkpoint is None:
-            return None
-        followed = await _record(self.run, checkpoint)
-        self.unsaved, self.text, self.next = None, "", checkpoint.next
-        return CheckpointSaved(checkpoint, followed)
+    async def _record_all(self) -> AsyncIterator[RunEvent]:
+        """Take the checkpoints that have reached the disk into the index, and HEAD along with them."""
+        while self.coming:
+            checkpoint = self.coming[0]
+            followed = await _record(self.run, checkpoint)
+            self.coming, self.text, self.next = self.coming[1:], "", checkpoint.next
+            self.recorded.add(checkpoint.id)
+            yield CheckpointSaved(checkpoint, followed)
 
     async def _settle(self, error: BaseException | None, *, stopped: bool) -> AsyncIterator[RunEvent]:
-        """Bring the books in order at the end: what is on disk counts, what is not never was."""
-        if (error or stopped) and not await self._is_on_disk():
-            self.unsaved = None
-        if event := await self._save():
+        """Bring the books in order at the end."""
+        if error or stopped:
+            # Then only the disk counts: a cut stream may have told of a checkpoint that never got there, and not of
+            # one that did.
+            saved = await history.of_run(self.graph, self.run.thread_id, self.run.pk)
+            self.coming = [checkpoint for checkpoint in saved if checkpoint.id not in self.recorded]
+        async for event in self._record_all():
             yield event
         # Where it was the app's own database that failed, more may have been saved than could be recorded.
         is_settled = not isinstance(error, DatabaseError)
         if error and not stopped:
             yield await self._fail(error, is_settled=is_settled)
         elif stopped and (self.next or self.run.tip is None):
-            if event := await self._keep():
+            await self._keep()
+            async for event in self._record_all():
                 yield event
             yield await _end(self.run, Run.Status.STOPPED, is_settled=is_settled)
         else:
             yield await _end(self.run, Run.Status.DONE, is_settled=is_settled)
-
-    async def _is_on_disk(self) -> bool:
-        return bool(self.unsaved) and await history.is_saved(self.engine.saver, self.run.thread_id, self.unsaved.id)
 
     async def _fail(self, error: BaseException, *, is_settled: bool) -> RunEnded:
         code = failures.code_of(error)
         log.error("Run %s of thread %s failed: %s", self.run.pk, self.run.thread_id, code, exc_info=error)
         return await _end(self.run, Run.Status.FAILED, error=code, partial=self.text, is_settled=is_settled)
 
-    async def _keep(self) -> RunEvent | None:
+    async def _keep(self) -> None:
         """Store what a stopped reply had said, as the node that was saying it."""
         writers = assistants.get(self.run.thread.assistant).reply_nodes
         if not self.text.strip() or len(self.next) != 1 or self.next[0] not in writers:
-            return None
+            return
         partial = AIMessage(self.text, id=str(uuid.uuid4()), additional_kwargs={"stopped": True})
         here = history.config_for(self.run.thread_id, self.run.tip, **{history.RUN: str(self.run.pk)})
         config = await self.graph.aupdate_state(here, {"messages": [partial]}, as_node=self.next[0])
-        self.unsaved = await history.read(self.graph, config)
-        return await self._save()
+        self.coming = [await history.read(self.graph, config)]
 
 
 async def _parts(

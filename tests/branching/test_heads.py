@@ -231,9 +231,7 @@ class TestUndo:
 
     async def test_a_move_from_where_nothing_is_any_more_is_passed_over(self, chat: Story) -> None:
         await chat.send("q1")
-        await HeadMove.objects.acreate(
-            thread=chat.thread, origin="gone", target=(await chat.view()).head, why="switch"
-        )
+        await HeadMove.objects.acreate(thread=chat.thread, origin="gone", target=(await chat.view()).head, why="switch")
         assert (await chat.undo()).is_empty
         assert not (await chat.view()).can_undo
 

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from langchain_core.messages import BaseMessage
 
-from branching import history
+from branching import history, runs
 from branching.models import IndexedCheckpoint, Run
 from branching.types import CheckpointSaved, RunEnded, Token
-from tests.branching.conftest import Reply, Story, answers, ending, expire, is_saved, is_token, saving_only, screen, spoken
+from tests.branching.conftest import (
+    Reply,
+    Story,
+    answers,
+    ending,
+    expire,
+    is_saved,
+    is_token,
+    saving_only,
+    screen,
+    spoken,
+)
 from tests.branching.models import HANG, Scripted
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -130,7 +143,6 @@ class TestFailing:
         assert model.asked == [["q1"], ["q1", "q2"]]
         assert await chat.screen() == ["q1", "q2", "a2"]
 
-
     async def test_between_announcement_and_message_it_is_answered_once(self, chat: Story) -> None:
         """Only the checkpoint that announces q2 was saved; two more tries got no further."""
         model = answers(chat, Scripted(replies=("a1", "a2")))
@@ -201,6 +213,21 @@ class TestStopping:
         await chat.send("q3")
         assert await chat.screen() == ["q1", "a1", "q3", "a3"]
         assert model.asked[-1] == ["q1", "a1", "q3"]
+
+    async def test_what_was_saved_unheard_counts(self, chat: Story) -> None:
+        """A stream that is cut may have told of less than has reached the disk: here of the first checkpoint only."""
+        answers(chat, Scripted(replies=("a1",)))
+        original = runs._parts
+
+        async def deaf(graph: Any, given: Any, config: Any, stop: asyncio.Event) -> AsyncIterator[Any]:
+            parts = [part async for part in original(graph, given, config, stop)]
+            yield parts[0]
+            stop.set()
+
+        with patch.object(runs, "_parts", deaf):
+            events = await chat.send("q1")
+        assert ending(events) == "done"
+        assert await chat.screen() == ["q1", "a1"]
 
     async def test_a_stop_after_the_end_changes_nothing(self, chat: Story) -> None:
         answers(chat, Scripted(replies=("a1",)))
