@@ -149,12 +149,17 @@ def follow(run: Run, to: IndexedCheckpoint) -> bool:
         HeadMove.objects.filter(run=run).update(target=to.checkpoint_id)
         _remember(to.message)
     else:
-        _move_the_way_back(run, was, to)
+        pass_by(run, to)
     return followed
 
 
-def _move_the_way_back(run: Run, was: str | None, to: IndexedCheckpoint) -> None:
-    """Whoever left `run` while it was at `was` comes back to where it has got to, be it by Undo or by an arrow."""
+def pass_by(run: Run, to: IndexedCheckpoint) -> None:
+    """Leave HEAD where it is as `run` goes on to `to`.
+
+    Whoever left the run where it was will come back to where it has got to, be it by Undo or by an arrow. Inside the
+    transaction that records `to`. Does not change `run`.
+    """
+    was = run.tip or run.base
     own = HeadMove.objects.filter(run=run).order_by("-id").values("id")[:1]
     left = HeadMove.objects.filter(thread_id=run.thread_id, origin=was, id__gt=Subquery(own))
     left.update(origin=to.checkpoint_id)

@@ -5,16 +5,29 @@ Such a run may have saved checkpoints that the index does not know: they are fou
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from branching import heads, history, index, leases
 from branching.database import on_database
 from branching.engine import Engine
 from branching.models import IndexedCheckpoint, Run
 from branching.types import Checkpoint
+
+log = logging.getLogger(__name__)
+
+
+async def recover_all(engine: Engine) -> None:
+    """Recover every thread, for a process that has just started. One that can't be is left for the next try."""
+    for thread_id in await _unsettled_threads():
+        try:
+            await recover(engine, thread_id)
+        except Exception:
+            log.exception("What a dead run has saved could not be taken in.", extra={"thread_id": thread_id})
 
 
 async def recover(engine: Engine, thread_id: UUID) -> bool:
@@ -26,11 +39,19 @@ async def recover(engine: Engine, thread_id: UUID) -> bool:
 
 
 @on_database
+def _unsettled_threads() -> list[UUID]:
+    return list(_left_behind().values_list("thread", flat=True).distinct())
+
+
+@on_database
 @transaction.atomic
 def _unsettled(thread_id: UUID) -> list[Run]:
     leases.bury(thread_id)
-    runs = Run.objects.filter(thread_id=thread_id, ended_at=None).exclude(status__in=Run.ACTIVE)
-    return list(runs.select_related("thread").order_by("created_at"))
+    return list(_left_behind().filter(thread=thread_id).select_related("thread").order_by("created_at"))
+
+
+def _left_behind() -> QuerySet[Run]:
+    return Run.objects.filter(ended_at=None, thread__deleting=False).exclude(status__in=Run.ACTIVE)
 
 
 @on_database
@@ -39,12 +60,11 @@ def _settle(run: Run, saved: Sequence[Checkpoint]) -> None:
     heads.locked(run.thread_id)
     known = IndexedCheckpoint.objects.filter(thread=run.thread_id, checkpoint_id__in=[each.id for each in saved])
     known_ids = set(known.values_list("checkpoint_id", flat=True))
-    takes_head = _takes_head(run)
+    go_on = heads.follow if _takes_head(run) else heads.pass_by
     for checkpoint in saved:
         if checkpoint.id not in known_ids:
             row = index.record(run.thread_id, checkpoint, run_id=run.pk)
-            if takes_head:
-                heads.follow(run, row)
+            go_on(run, row)
             run.tip = row.checkpoint_id
     is_done = bool(saved) and (run.kind == "edit" or not saved[-1].next)
     leases.end(run, status=Run.Status.DONE if is_done else run.status, tip=run.tip)
