@@ -256,13 +256,8 @@ async def test_what_is_refused_is_explained_in_chinese(tab: Tab) -> None:
 # The socket
 
 
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(
-    ("cookie", "wish", "language"),
-    [("", "zh-CN", "zh-hans"), ("zh-hans", "en", "zh-hans"), ("en", "zh-CN", "en"), ("", "fr", "en")],
-)
-async def test_the_socket_speaks_the_language_of_the_page(tab: Tab, cookie: str, wish: str, language: str) -> None:
-    await tab.send("你好")
+async def connected(tab: Tab, *, wish: str, cookie: str = "") -> WebsocketCommunicator:
+    """The socket of Alice's page in a browser that wishes for one language and may have chosen another."""
     cookies = {settings.SESSION_COOKIE_NAME: tab.client.cookies[settings.SESSION_COOKIE_NAME].value}
     cookies |= {settings.LANGUAGE_COOKIE_NAME: cookie} if cookie else {}
     headers = {
@@ -273,8 +268,47 @@ async def test_the_socket_speaks_the_language_of_the_page(tab: Tab, cookie: str,
     }
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
     socket = WebsocketCommunicator(application, f"/ws{tab.url}", headers=pairs)
-    await socket.connect()
+    assert (await socket.connect())[0]
+    return socket
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("cookie", "wish", "language"),
+    [("", "zh-CN", "zh-hans"), ("zh-hans", "en", "zh-hans"), ("en", "zh-CN", "en"), ("", "fr", "en")],
+)
+async def test_the_socket_speaks_the_language_of_the_page(tab: Tab, cookie: str, wish: str, language: str) -> None:
+    await tab.send("你好")
+    socket = await connected(tab, cookie=cookie, wish=wish)
     sent = await socket.receive_from()
     await socket.disconnect()
     assert ('title="重新生成"' in sent) == (language == "zh-hans")
     assert bool(left_in_english(sent)) == (language == "en")
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_tabs_in_two_languages_hear_of_the_same_change_each_in_its_own(tab: Tab) -> None:
+    sockets = [await connected(tab, wish=wish) for wish in ("zh-CN", "en", "zh-CN")]
+    for socket in sockets:
+        await socket.receive_from()
+    await tab.send("你好")
+    answered = [await frame_with(socket, "回复：你好") for socket in sockets]
+    assert [bool(left_in_english(frame)) for frame in answered] == [False, True, False]
+    await tab.client.post(f"{tab.url}delete/")
+    farewells = [await last_words(socket) for socket in sockets]
+    assert [bool(left_in_english(frame)) for frame in farewells] == [False, True, False]
+
+
+async def frame_with(socket: WebsocketCommunicator, text: str) -> str:
+    """The first frame that holds a finished transcript with this text."""
+    while text not in (frame := await socket.receive_from(timeout=5)) or 'data-run-state="idle"' not in frame:
+        pass
+    return frame
+
+
+async def last_words(socket: WebsocketCommunicator) -> str:
+    """The last frame that the tab is sent before its socket is closed."""
+    last = ""
+    while (message := await socket.receive_output(timeout=5))["type"] == "websocket.send":
+        last = message["text"]
+    return last
