@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple, Self
 
 from playwright.async_api import APIResponse, Locator, Page, expect
@@ -190,6 +191,12 @@ class Chat:
 
     async def _total(self, number: int) -> int:
         return int((await self.versions())[number].partition("/")[2] or 1)
+
+
+async def second_window(chat: Chat, new_page: Callable[..., Awaitable[Page]]) -> Chat:
+    """The same thread in another window of the same person. (Chromium all but stops a tab that another one hides.)"""
+    session = await chat.page.context.storage_state()
+    return await Chat.open(await new_page(storage_state=session), chat.page.url)
 
 
 def answered(*texts: str) -> list[str]:
