@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+from django.utils import translation
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from langchain.chat_models import init_chat_model
@@ -64,7 +65,8 @@ def open_models(*, chat_model: str, base_url: str, token_delay: float) -> Models
     provider = provider.replace("-", "_").lower()
     chat, error = _open(provider, name, base_url)
     if problem := _problem_of(error, provider, chat_model, base_url):
-        logger.warning("%s (%s)", problem, error or "no key")
+        with translation.override("en"):  # the log has one language, whoever asked first
+            logger.warning("%s (%s)", problem, error or "no key")
         chat = UnavailableModel(model=chat_model, problem=problem)
     return Models(chat=chat, label=chat_model, problem=problem, token_delay=token_delay)
 

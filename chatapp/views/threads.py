@@ -22,7 +22,7 @@ from chatapp.runner import runner
 @person_required
 async def home(request: PersonRequest) -> HttpResponse:
     """Welcome, with a way to begin."""
-    return render(request, "chat/home.html", await sidebar(request))
+    return await _welcome(request)
 
 
 @require_POST
@@ -32,8 +32,13 @@ async def create(request: PersonRequest) -> HttpResponse:
     try:
         thread = await threads.create(request.user, assistant=request.POST.get("assistant", ""))
     except UnknownAssistant as error:
-        return render(request, "chat/home.html", {**await sidebar(request), "error": gettext(str(error))}, status=422)
+        return await _welcome(request, status=422, error=gettext(str(error)))
     return redirect("thread", thread.pk)
+
+
+async def _welcome(request: PersonRequest, *, status: int = 200, error: str = "") -> HttpResponse:
+    context = {**await sidebar(request), "model": (await engine.get()).models, "error": error}
+    return render(request, "chat/home.html", context, status=status)
 
 
 @require_GET

@@ -9,7 +9,8 @@ const say = (text) => { if (text) announcer.textContent = text; };
 document.addEventListener("announce", (event) => say(announcer.dataset[event.detail]));
 
 document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
-  const now = document.getElementById("transcript").dataset.runState;
+  const now = document.getElementById("transcript")?.dataset.runState;
+  if (!now) return;
   if (now !== state) say(announcer.dataset[WORDS[now]]);
   state = now;
   if (ctx.sourceElement.matches("[data-versions] form")) say(ctx.sourceElement.parentElement.getAttribute("aria-label"));

@@ -15,6 +15,7 @@ document.addEventListener("htmx:ws:after:connection", () => say("live"));
 document.addEventListener("htmx:ws:close", ({ detail }) => {
   const again = detail.connection.config.reconnectCodes.includes(detail.code);
   say(again && navigator.onLine ? "reconnecting" : "offline");
+  if (detail.code === 4401) document.dispatchEvent(new CustomEvent("notice", { detail: { name: "session" } }));
 });
 window.addEventListener("offline", () => say("offline"));
 window.addEventListener("online", () => say(isOpen() ? "live" : "reconnecting"));

@@ -42,6 +42,7 @@ document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
 
 // An open box is left alone when a transcript comes, but for this: saving it is a command on the thread as it now stands.
 document.addEventListener("htmx:after:swap", () => {
-  const { headVersion } = document.getElementById("transcript").dataset;
-  for (const field of document.querySelectorAll("[data-edit] [name=head_version]")) field.value = headVersion;
+  for (const field of document.querySelectorAll("[data-edit] [name=head_version]")) {
+    field.value = document.getElementById("transcript").dataset.headVersion;
+  }
 });
