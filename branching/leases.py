@@ -34,10 +34,6 @@ def bury(thread_id: UUID) -> None:
         Thread.objects.filter(pk=thread_id).update(revision=F("revision") + 1)
 
 
-look_after = on_database(bury)
-"""The same for async code, in a transaction of its own."""
-
-
 @on_database
 def bury_all() -> int:
     """Mark all active runs as lost, for a process that knows itself to be the only one. How many that were."""
@@ -67,6 +63,8 @@ def abandon(run: Run) -> None:
 
 
 @on_database
+@transaction.atomic
 def lose(run: Run) -> None:
-    """Give the thread free after a command that was cut short, so that nobody knows what it has stored."""
-    end(run, status=Run.Status.LOST, is_settled=False)
+    """Give the thread free where `run` was cut short, so that nobody knows what it has saved; not if it has ended."""
+    if Run.objects.filter(pk=run.pk, status__in=Run.ACTIVE).exists():
+        end(run, status=Run.Status.LOST, is_settled=False)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from django.core.asgi import get_asgi_application
@@ -14,9 +17,10 @@ pages = get_asgi_application()  # before our imports: they need the apps to be l
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
+from django.conf import settings  # noqa: E402
 from django.db import DatabaseError  # noqa: E402
 
-from branching import leases  # noqa: E402
+from branching import leases, recovery  # noqa: E402
 from chatapp import engine, routing  # noqa: E402
 from chatapp.runner import runner  # noqa: E402
 
@@ -28,18 +32,41 @@ async def lifespan(
 ) -> None:
     """Open and close what the process needs. Servers without a lifespan do without: it only makes both prompt."""
     await receive()
-    try:
-        await engine.get()
-        # The channel layer is this process's own, so it is the only one: who still runs has died with the last one.
-        await leases.bury_all()
-    except DatabaseError as error:
-        message = f"The database is not ready ({error}). Run `manage.py migrate` first."
-        return await send({"type": "lifespan.startup.failed", "message": message})
-    await send({"type": "lifespan.startup.complete"})
-    await receive()
-    await runner.close()
-    await engine.close()
+    with ExitStack() as held:
+        try:
+            held.enter_context(_alone_with(settings.DATA_DIR))
+            await _open()
+        except DatabaseError as error:
+            message = f"The database is not ready ({error}). Run `manage.py migrate` first."
+            return await send({"type": "lifespan.startup.failed", "message": message})
+        except BlockingIOError:
+            return await send({"type": "lifespan.startup.failed", "message": NOT_ALONE.format(settings.DATA_DIR)})
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await runner.close()
+        await engine.close()
     await send({"type": "lifespan.shutdown.complete"})
+
+
+NOT_ALONE = (
+    "Another process already serves the data in {}. Only one may: what a reply and its pages tell each other stays "
+    "within a process. Serve with one worker (no --workers), or give this server a DATA_DIR of its own."
+)
+
+
+@contextmanager
+def _alone_with(folder: Path) -> Iterator[None]:
+    """Hold the folder for this process. Raises `BlockingIOError` while another holds it; a dead one holds nothing."""
+    with (folder / "server.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+async def _open() -> None:
+    opened = await engine.get()
+    # This process is the only one, so whoever still runs has died with the last one.
+    await leases.bury_all()
+    await recovery.recover_all(opened)
 
 
 application = ProtocolTypeRouter(

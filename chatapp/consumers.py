@@ -8,9 +8,9 @@ from typing import Any
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.utils import translation
 
-from branching import leases, threads
+from branching import recovery, threads
 from branching.exceptions import NoSuchThread
-from chatapp import accounts, pages, stream
+from chatapp import accounts, engine, pages, stream
 from chatapp.runner import Live, runner
 
 NOT_SIGNED_IN, NO_SUCH_THREAD, TALKS_TOO_MUCH = 4401, 4404, 1008
@@ -110,7 +110,7 @@ class ThreadConsumer(AsyncWebsocketConsumer):
         if not await accounts.is_still_signed_in(self.session_key, self.user):
             return await self.close(code=NOT_SIGNED_IN)
         await self._join()
-        await leases.look_after(self.thread_id)
+        await recovery.recover(await engine.get(), self.thread_id)
         if await threads.revision(self.thread_id) != self.revision:
             await self.thread_changed({})
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
-from branching import leases, runs
+from branching import leases, recovery, runs
 from branching.limits import LEASE
 from branching.models import Run
 from branching.types import CheckpointSaved, RunEnded, RunEvent, Token
@@ -41,6 +43,15 @@ class Runner:
     def __init__(self) -> None:
         self._live: dict[UUID, Live] = {}
         self._renewing: asyncio.Task[None] | None = None
+
+    async def begin(self, command: Callable[..., Awaitable[Run | None]], thread_id: UUID, **arguments: Any) -> None:
+        """Carry out a command of `commands.py`, and execute the run that it leads to, if it does.
+
+        What a dead run has saved on the thread comes first, so that the new one goes on from there.
+        """
+        await recovery.recover(await engine.get(), thread_id)
+        if run := await command(thread_id, **arguments):
+            self.start(run)
 
     def start(self, run: Run) -> None:
         """Execute `run` in a task of its own."""

@@ -25,9 +25,7 @@ async def send(request: PersonRequest, thread_id: UUID) -> HttpResponse:
     """Say something at HEAD, and have it answered."""
     await thread_or_404(request, thread_id)
     command = ContentForm.read(request.POST)
-    run = await commands.send(thread_id, text=command.pop("content"), by=request.user, **command)
-    if run:
-        runner.start(run)
+    await runner.begin(commands.send, thread_id, text=command.pop("content"), by=request.user, **command)
     return await changed(request, thread_id, "stream/sent.html")
 
 
@@ -37,9 +35,7 @@ async def send(request: PersonRequest, thread_id: UUID) -> HttpResponse:
 async def replay(request: PersonRequest, thread_id: UUID, pk: int) -> HttpResponse:
     """Regenerate the reply."""
     await thread_or_404(request, thread_id)
-    run = await commands.replay(thread_id, message=pk, by=request.user, **CommandForm.read(request.POST))
-    if run:
-        runner.start(run)
+    await runner.begin(commands.replay, thread_id, message=pk, by=request.user, **CommandForm.read(request.POST))
     return await changed(request, thread_id)
 
 

@@ -20,9 +20,7 @@ from chatapp.runner import runner
 async def resume(request: PersonRequest, thread_id: UUID) -> HttpResponse:
     """Go on from HEAD: the second half of an edit, and another try after a failure or a stop."""
     await thread_or_404(request, thread_id)
-    run = await commands.resume(thread_id, by=request.user, **CommandForm.read(request.POST))
-    if run:
-        runner.start(run)
+    await runner.begin(commands.resume, thread_id, by=request.user, **CommandForm.read(request.POST))
     return await changed(request, thread_id)
 
 
