@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from playwright.async_api import Page, Route, expect
 
-from tests.e2e.conftest import NewPage
+from tests.e2e.conftest import OUTAGE, NewPage
 from tests.e2e.pages import Chat, answered, credentials, post, posts
 from tests.e2e.server import Server
 
@@ -174,6 +174,26 @@ async def test_case_53_a_message_can_be_sent_after_the_unanswered_edit(page: Pag
     await chat.say("b")
     assert (await chat.rows())[-1].text == "回复：b"
     assert [row.text for row in await chat.rows() if row.role == "human"] == ["A", "b"]
+
+
+async def test_a_reply_that_a_restart_interrupts_can_be_resumed(
+    server: Server, page: Page, allowed_problems: list[str]
+) -> None:
+    chat = await Chat.begin(page, "chat")
+    await chat.send("/long 600")
+    await expect(chat.live).not_to_be_empty()
+    allowed_problems.append(OUTAGE)
+    server.restart()
+    await chat.connected()
+    await expect(page.get_by_text("This reply was interrupted")).to_be_visible()
+    await expect(chat.button("retry")).to_have_text("Resume")
+    await chat.retry()
+    await expect(chat.live).not_to_be_empty()
+    await chat.stop()
+    assert [(row.role, row.state, row.versions) for row in await chat.rows()] == [
+        ("human", "done", ""),
+        ("ai", "stopped", ""),
+    ]
 
 
 @pytest.mark.parametrize("delay", [0, 0.3])

@@ -32,7 +32,10 @@ async def test_a_reply_grows_in_many_steps_and_nothing_jumps(page: Page) -> None
 
 async def test_the_main_way(new_page: NewPage, page: Page) -> None:
     name = await sign_up(page)
-    chat = await Chat.begin(page, "chat")
+    await page.select_option("select[name=assistant]", "chat")
+    await page.click("[data-action=new-thread]")
+    chat = Chat(page)
+    await chat.connected()
     await chat.send("Tell me about the tides")
     await expect(chat.live).to_be_visible()
     await chat.done()
