@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
+from channels.exceptions import ChannelFull
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.utils import translation
 
 from branching import recovery, threads
 from branching.exceptions import NoSuchThread
 from chatapp import accounts, engine, pages, stream
+from chatapp.markdown import Growing
 from chatapp.runner import Live, runner
 
 NOT_SIGNED_IN, NO_SUCH_THREAD, TALKS_TOO_MUCH = 4401, 4404, 1008
@@ -32,12 +35,18 @@ class ThreadConsumer(AsyncWebsocketConsumer):
     """Shows one thread to one tab, for as long as its person is signed in."""
 
     groups_joined: tuple[str, ...] = ()
+    change: int = 0
+    """The newest change that the tab shows."""
     pulse: asyncio.Task[None] | None = None
     live: Live | None = None
-    """The reply that is being written on the tab's page."""
+    """The run whose reply is being written on the tab's page."""
+    reply: Growing | None = None
+    size: int = 0
+    """How many characters of the reply the tab has."""
     settled: int = 0
     """How many of its blocks the tab has for good."""
     spent: int = 0
+    """How many characters it was sent for them."""
     heard: int = 0
 
     async def connect(self) -> None:
@@ -73,14 +82,18 @@ class ThreadConsumer(AsyncWebsocketConsumer):
             await self.close(code=TALKS_TOO_MUCH)
 
     async def thread_changed(self, event: dict[str, Any]) -> None:
-        """Send the thread as it is now, whatever the event was about."""
+        """Send the thread as it is now, whatever the event was about, unless the tab has that already."""
+        change = event.get("change")
+        if change is not None and change <= self.change:
+            return
         try:
-            page, html = await pages.rendered(self.thread_id, self.language, event.get("change"))
+            page, html = await pages.rendered(self.thread_id, self.language, change)
         except NoSuchThread:
             await self.send(text_data=self._speaking(stream.gone))
             return await self.close(code=NO_SUCH_THREAD)
         self.revision = page.context["view"].revision
-        self.live, self.settled = page.live, page.settled
+        self.change, self.live, self.reply = page.change, page.live, page.reply
+        self.size, self.settled = page.size, page.settled
         self.spent = sum(len(block) for _, block in page.context["blocks"])
         await self.send(text_data=html)
 
@@ -91,9 +104,13 @@ class ThreadConsumer(AsyncWebsocketConsumer):
             return
         if runner.live(live.run.pk) is None:
             return await self.thread_changed({})
-        if self.spent + live.reply.open_size <= SPARE + SHARE * live.reply.size:
-            frame = stream.live(live.run.pk, self.settled, live.reply.blocks()[self.settled :])
-            self.settled, self.spent = len(live.reply.settled), self.spent + len(frame)
+        reply = self.reply
+        # Another reply of the run has been announced, and the tab will hear of that presently.
+        if reply is not live.reply or reply.size == self.size:
+            return
+        if self.spent + reply.open_size <= SPARE + SHARE * reply.size:
+            frame = stream.live(live.run.pk, self.settled, reply.blocks()[self.settled :])
+            self.size, self.settled, self.spent = reply.size, len(reply.settled), self.spent + len(frame)
             await self.send(text_data=frame)
 
     async def threads_changed(self, event: dict[str, Any]) -> None:
@@ -121,7 +138,9 @@ class ThreadConsumer(AsyncWebsocketConsumer):
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(PULSE)
-            await self.channel_layer.send(self.channel_name, {"type": "pulse.felt"})
+            # A tab that is so far behind will feel the next one.
+            with suppress(ChannelFull):
+                await self.channel_layer.send(self.channel_name, {"type": "pulse.felt"})
 
     def _speaking(self, render: Any, *args: Any) -> str:
         with translation.override(self.language):

@@ -12,6 +12,7 @@ from django.utils import translation
 from branching import assistants, transcript
 from branching.types import ThreadView
 from chatapp import engine, stream
+from chatapp.markdown import Growing
 from chatapp.runner import Live, runner
 
 SHARED_FOR = 5.0
@@ -26,36 +27,45 @@ class Page:
     """For the templates: `view`, `assistant`, `model`, and `blocks` of a live reply."""
     live: Live | None
     """The run whose reply is being written on it."""
+    reply: Growing | None
+    """That reply: a run may write several, one after another."""
+    size: int
+    """How many characters of it are on the page."""
     settled: int
-    """How many blocks of that reply are in the page for good."""
+    """How many blocks of it are there for good."""
+    change: int
+    """The number of the newest change that is certain to be in it."""
 
 
 async def current(thread_id: UUID) -> Page:
     """The thread as it is now. Raises `NoSuchThread`."""
-    return await _page(await transcript.read(thread_id))
+    change = stream.changes
+    return await _page(await transcript.read(thread_id), change)
 
 
 async def at(thread_id: UUID, checkpoint_id: str) -> Page:
     """The thread as it was at a checkpoint. Raises `NoSuchThread`, `NoSuchCheckpoint`."""
-    return await _page(await transcript.read_at(thread_id, checkpoint_id))
+    change = stream.changes
+    return await _page(await transcript.read_at(thread_id, checkpoint_id), change)
 
 
-async def _page(view: ThreadView) -> Page:
+async def _page(view: ThreadView, change: int) -> Page:
     assistant = assistants.get(view.assistant)
     models = (await engine.get()).models if assistant.uses_model else None
-    reply = view.open_reply
-    live = runner.live(reply.run_id) if reply and reply.run_id and reply.state == "streaming" else None
+    place = view.open_reply
+    live = runner.live(place.run_id) if place and place.run_id and place.state == "streaming" else None
+    reply = live.reply if live else None
     # A live reply has a first block from the beginning: the place where its text begins to grow.
-    blocks = (live.reply.blocks() if live else []) or [""]
+    blocks = (reply.blocks() if reply else []) or [""]
     context = {"view": view, "assistant": assistant, "model": models, "blocks": list(enumerate(blocks))}
-    return Page(context, live, len(live.reply.settled) if live else 0)
+    return Page(context, live, reply, reply.size if reply else 0, len(reply.settled) if reply else 0, change)
 
 
-_renderings: dict[tuple[UUID, str, str], asyncio.Task[tuple[Page, str]]] = {}
+_renderings: dict[tuple[UUID, str, int], asyncio.Task[tuple[Page, str]]] = {}
 """Renderings of changes that many tabs ask for at the same time."""
 
 
-async def rendered(thread_id: UUID, language: str, change: str | None) -> tuple[Page, str]:
+async def rendered(thread_id: UUID, language: str, change: int | None) -> tuple[Page, str]:
     """The thread as it is now, and as the partials that show it. Tabs that heard of one `change` share the work."""
     if change is None:
         return await _render(thread_id, language)

@@ -7,7 +7,6 @@ that a channel layer drops is lost for good.
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -33,10 +32,16 @@ def session_group(session_key: str) -> str:
     return f"session.{hashlib.sha256(session_key.encode()).hexdigest()}"
 
 
+changes = 0
+"""How many changes this process has announced. What is read from the database now shows them all."""
+
+
 async def announce(thread_id: UUID) -> None:
     """Tell all tabs that the thread looks different now. Each reads how for itself, in its own language."""
-    # The name of the change lets tabs of one language share one rendering.
-    await _send(thread_group(thread_id), {"type": "thread.changed", "change": uuid.uuid4().hex})
+    global changes
+    # Its number lets tabs of one language share one rendering, and pass over what they have seen already.
+    changes += 1
+    await _send(thread_group(thread_id), {"type": "thread.changed", "change": changes})
 
 
 async def tell(run: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from channels.testing import WebsocketCommunicator
@@ -20,14 +21,14 @@ from tests.chatapp.conftest import WORDS, Tab, texts_of
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-async def connected(tab: Tab) -> WebsocketCommunicator:
+async def connected(tab: Tab, app: Any = application) -> WebsocketCommunicator:
     cookie = tab.client.cookies[settings.SESSION_COOKIE_NAME].value
     headers = [
         (b"origin", b"http://localhost"),
         (b"host", b"localhost"),
         (b"cookie", f"{settings.SESSION_COOKIE_NAME}={cookie}".encode()),
     ]
-    socket = WebsocketCommunicator(application, f"/ws{tab.url}", headers=headers)
+    socket = WebsocketCommunicator(app, f"/ws{tab.url}", headers=headers)
     assert (await socket.connect())[0]
     return socket
 
