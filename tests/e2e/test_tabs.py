@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.async_api import Page, expect
 
 from tests.e2e.conftest import NewPage
-from tests.e2e.pages import Chat, answered, log_in, second_window, sign_up
+from tests.e2e.pages import Chat, answered, log_in, post, second_window, sign_up
 
 
 async def test_case_7_another_browser_is_told_of_a_new_version(page: Page, other_page: Page) -> None:
@@ -109,3 +109,24 @@ async def test_an_undo_in_one_tab_shows_in_the_other(page: Page, new_page: NewPa
     await chat.say("a", "b")
     await other.undo()
     await expect(chat.texts).to_have_text(answered("a"))
+
+
+async def test_a_rename_in_one_window_shows_in_the_other(page: Page, new_page: NewPage) -> None:
+    chat = await Chat.begin(page)
+    await chat.say("a")
+    other = await second_window(chat, new_page)
+    await post(page, f"{page.url}rename/", title="The plan")
+    for tab in (chat, other):
+        await expect(tab.page.get_by_role("heading", level=1)).to_have_text("The plan")
+        await expect(tab.page.locator("a[data-thread-link]")).to_have_text("The plan")
+
+
+async def test_a_deletion_in_one_window_is_told_in_the_other(page: Page, new_page: NewPage) -> None:
+    chat = await Chat.begin(page)
+    await chat.say("a")
+    other = await second_window(chat, new_page)
+    await post(page, f"{page.url}delete/")
+    await expect(other.main).to_have_attribute("data-connection", "offline")
+    await expect(other.page.get_by_text("This conversation was deleted.")).to_be_visible()
+    await other.page.get_by_role("link", name="Go to the other conversations").click()
+    await expect(other.page.locator("a[data-thread-link]")).to_have_count(0)
