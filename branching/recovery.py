@@ -58,6 +58,9 @@ def _left_behind() -> QuerySet[Run]:
 @transaction.atomic
 def _settle(run: Run, saved: Sequence[Checkpoint]) -> None:
     heads.locked(run.thread_id)
+    run.refresh_from_db(fields=["status", "tip", "ended_at"])
+    if run.ended_at:
+        return  # another tab was faster
     known = IndexedCheckpoint.objects.filter(thread=run.thread_id, checkpoint_id__in=[each.id for each in saved])
     known_ids = set(known.values_list("checkpoint_id", flat=True))
     go_on = heads.follow if _takes_head(run) else heads.pass_by

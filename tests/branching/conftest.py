@@ -123,13 +123,18 @@ class Reply:
         assert not [event async for event in self._events], "RunEnded is the last event"
         return self.heard
 
-    async def stop(self) -> list[RunEvent]:
+    def ask_to_stop(self) -> None:
         self._stop.set()
+
+    async def stop(self) -> list[RunEvent]:
+        self.ask_to_stop()
         return await self.finish()
 
     async def leave(self) -> None:
         """The consumer goes away, as when a server shuts down in order."""
         await self._events.aclose()
+        if not self.heard:
+            await expire(self.run)  # nobody has begun with it, so nobody could say that it was lost
 
     async def crash(self) -> None:
         """The process dies: nothing is put in order, and its lease runs out."""

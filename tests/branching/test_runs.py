@@ -269,6 +269,11 @@ class TestDying:
         await asyncio.wait({consumer})
         assert await status(reply) == "lost"
 
+    async def test_a_run_that_has_ended_is_not_lost_by_its_consumer_going_away(self, chat: Story) -> None:
+        reply = await (await chat.begin("send", text="q1")).take_until(lambda event: isinstance(event, RunEnded))
+        await reply.leave()
+        assert await status(reply) == "done"
+
     async def test_a_run_whose_lease_ran_out_is_shown_as_lost(self, chat: Story) -> None:
         answers(chat, Scripted(replies=(("One", HANG),)))
         reply = await (await chat.begin("send", text="q1")).take_until(is_token)
