@@ -44,7 +44,9 @@ def revision(thread_id: UUID) -> int | None:
 @on_database
 def rename(thread_id: UUID, *, title: str) -> None:
     """Give the thread this title, cut to the length that fits. Raises `EmptyTitle`."""
-    title = " ".join(title.replace("\0", "").split())[:TITLE_MAX]
+    # NUL, and halves of characters, no database takes.
+    title = title.replace("\0", "").encode(errors="ignore").decode()
+    title = " ".join(title.split())[:TITLE_MAX]
     if not title:
         raise EmptyTitle
     Thread.objects.filter(pk=thread_id).update(title=title, revision=F("revision") + 1)
