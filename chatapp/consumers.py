@@ -68,12 +68,15 @@ class ThreadConsumer(AsyncWebsocketConsumer):
         await self.thread_changed({})
         self.pulse = asyncio.create_task(self._beat())
 
-    async def disconnect(self, code: int) -> None:
-        """Leave the groups."""
-        if self.pulse:
-            self.pulse.cancel()
-        for group in self.groups_joined:
-            await self.channel_layer.group_discard(group, self.channel_name)
+    async def __call__(self, *args: Any) -> None:
+        """Serve the socket, and leave nothing behind, however it ends: a send to who has gone raises."""
+        try:
+            await super().__call__(*args)
+        finally:
+            if self.pulse:
+                self.pulse.cancel()
+            for group in self.groups_joined:
+                await self.channel_layer.group_discard(group, self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Hear nothing, and not for ever."""

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import gc
+import os
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
+from langchain_core.messages import BaseMessage
+from pydantic import PrivateAttr
 
-from branching import threads
+from branching import commands, threads
 from branching.local_model import LocalModel
 from chatapp import consumers, engine, stream
 from chatapp.asgi import application
+from chatapp.consumers import ThreadConsumer
+from chatapp.markdown import Growing
+from chatapp.runner import Live, runner
 from tests.branching.models import Scripted, models_with
-from tests.chatapp.conftest import Tab
+from tests.chatapp.conftest import WORDS, Tab
 from tests.chatapp.test_consumers import connected
 from tests.page import Screen
 
@@ -117,3 +126,90 @@ async def test_case_77_beyond_the_capacity_of_the_channel_layer_nothing_is_lost_
     await tab.send("h2")
     await seen(socket, until=shows("h1", "回复：h1", "h2", "回复：h2"), screen=screen)
     await leave(socket)
+
+
+async def test_fifty_tabs_on_one_thread_all_show_the_same_reply(tab: Tab) -> None:
+    reply = "".join(f"word{number} " for number in range(60))
+    chat = await chat_with(tab, Scripted(replies=(reply,), token_delay=0.005))
+    sockets = [await connected(chat) for _ in range(50)]
+    await chat.post("messages/", content="h1")
+    screens = await asyncio.gather(*(seen(each, until=shows("h1", reply)) for each in sockets))
+    assert all(screen.frames > 3 for screen in screens)
+    await leave(*sockets)
+
+
+class Waiting(Scripted):
+    """Begins to write when it is let."""
+
+    _let: asyncio.Event = PrivateAttr(default_factory=asyncio.Event)
+
+    async def write(self, messages: list[BaseMessage]) -> AsyncIterator[str]:
+        await self._let.wait()
+        async for piece in super().write(messages):
+            yield piece
+
+
+async def test_a_hundred_runs_at_a_time_all_end_whole(tab: Tab) -> None:
+    model = Waiting(replies=(WORDS,))
+    chat = await chat_with(tab, model)
+    tabs = [chat, *[Tab(chat.client, await threads.create(tab.thread.owner, assistant="chat")) for _ in range(99)]]
+    for each in tabs:
+        await runner.begin(commands.send, each.thread.pk, text="h1", head_version=0)
+    assert len([task for task in asyncio.all_tasks() if task.get_name().startswith("run ")]) == 100
+    model._let.set()
+    await asyncio.gather(*(each.rest() for each in tabs))
+    assert [await each.texts() for each in tabs] == [["h1", WORDS]] * 100
+
+
+def left_here() -> dict[str, int]:
+    """What this process has at the moment, of all that could be left behind."""
+    gc.collect()
+    return {
+        "tasks": len(asyncio.all_tasks()),
+        "threads": threading.active_count(),  # each may hold a connection to the database
+        "open files": len(os.listdir("/proc/self/fd")),
+        "groups": len(get_channel_layer().groups),
+        "objects": sum(type(each) in (ThreadConsumer, Live, Growing) for each in gc.get_objects()),
+    }
+
+
+async def come_and_go(chat: Tab, number: int) -> None:
+    """Open the page's socket and hang up: at once, after the first frame, or in the middle of a command."""
+    socket = await connected(chat)
+    if number % 3 == 1:
+        await socket.receive_from(timeout=20)
+    if number % 6 == 2:
+        command = asyncio.create_task(chat.post("messages/", content=f"h{number}"))
+        await asyncio.sleep(0.001 * (number % 20))
+        command.cancel()
+        await asyncio.wait({command})
+    await socket.disconnect()
+
+
+async def test_case_80_three_hundred_connects_and_aborts_leave_nothing_behind(tab: Tab) -> None:
+    chat = await chat_with(tab, Scripted(replies=("a reply",)))
+    for start in range(0, 320, 20):
+        await asyncio.gather(*(come_and_go(chat, number) for number in range(start, start + 20)))
+        await chat.rest()
+        if start == 0:
+            before = left_here()
+    assert left_here() == before
+
+
+async def test_a_socket_that_breaks_while_it_is_sent_to_leaves_nothing_behind(tab: Tab) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        async def broken(message: Any) -> None:
+            if "Another title" in message.get("text", ""):
+                raise ConnectionResetError
+            await send(message)
+
+        with suppress(ConnectionResetError):  # as a server does
+            await application(scope, receive, broken)
+
+    await tab.send("h1")
+    before = left_here()
+    socket = await connected(tab, app)
+    await socket.receive_from()
+    await tab.post("rename/", title="Another title")
+    await socket.wait()
+    assert left_here() == before
