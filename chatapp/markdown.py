@@ -22,6 +22,9 @@ from markdown_it.utils import EnvType, OptionsDict
 LANGUAGE = re.compile(r"language-[\w+#.-]{1,40}")
 ALIGNMENT = re.compile(r"text-align:(left|center|right)")
 TASK = re.compile(r"\[([ xX])\] ")
+LONG = 20_000
+"""Characters from which on a text counts as long."""
+
 Definitions = tuple[tuple[str, str, str], ...]
 """The link definitions of a text: name, address, title."""
 
@@ -45,10 +48,17 @@ _cleaner = nh3.Cleaner(
 )
 
 
-@lru_cache(maxsize=1024)
 def render(text: str) -> SafeString:
     """The whole text as HTML."""
+    return (_short if len(text) < LONG else _long)(text)
+
+
+def _whole(text: str) -> SafeString:
     return mark_safe("".join(blocks(text)))
+
+
+# Few of the long ones, so that the memory for both is bounded.
+_short, _long = lru_cache(maxsize=1024)(_whole), lru_cache(maxsize=32)(_whole)
 
 
 def blocks(text: str) -> list[SafeString]:
@@ -134,13 +144,16 @@ def _environment(definitions: Definitions) -> EnvType:
     return {"references": {name: {"href": href, "title": title} for name, href, title in definitions}}
 
 
-@lru_cache(maxsize=2048)
-def _block(source: str, definitions: Definitions) -> SafeString:
-    return _render(source, definitions)
-
-
 def _render(source: str, definitions: Definitions) -> SafeString:
     return mark_safe(_cleaner.clean(_parser.render(source, _environment(definitions))))
+
+
+_known = lru_cache(maxsize=2048)(_render)
+
+
+def _block(source: str, definitions: Definitions) -> SafeString:
+    """`_render`, but blocks of a usual length are remembered: they are met again when their text is finished."""
+    return (_known if len(source) < LONG else _render)(source, definitions)
 
 
 def _normal(text: str) -> str:
