@@ -19,6 +19,13 @@ FAILURES = Path(__file__).parent / "failures"
 REPORT = pytest.StashKey[pytest.TestReport]()
 OUTAGE = "ERR_CONNECTION|WebSocket|htmx:ws:error"
 """What a page may log while its server is away; for `allowed_problems`."""
+COUNT_COMMANDS = """
+    let count = 0;
+    const add = (change) => { count += change; document.documentElement.toggleAttribute("data-commands", count > 0); };
+    document.addEventListener("htmx:before:request", () => add(1));
+    document.addEventListener("htmx:finally:request", () => add(-1));
+"""
+"""Marks the page for as long as a command is under way: see `Chat.quiet`."""
 FLAGS = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
 
 NewPage = Callable[..., Awaitable[Page]]
@@ -91,6 +98,7 @@ async def new_page(
         if context is None:
             context = await browser.new_context(**{"base_url": server.url, "locale": "en-US", **options})
             context.set_default_timeout(10_000)
+            await context.add_init_script(COUNT_COMMANDS)
             contexts.append(context)
         page = await context.new_page()
         _watch(page, problems)

@@ -108,7 +108,7 @@ class Chat:
 
         What a command changes may come by the socket before the command itself is answered.
         """
-        await expect(self.page.locator(".htmx-request")).to_have_count(0)
+        await expect(self.page.locator("html[data-commands]")).to_have_count(0)
 
     # What one does
 
