@@ -1,0 +1,216 @@
+"""What is on screen, and that reading it costs the same however long the thread is."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from unittest.mock import patch
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connection, reset_queries
+
+from branching import heads, index, transcript
+from branching.database import on_database
+from branching.exceptions import NoSuchCheckpoint, NoSuchThread
+from branching.models import Thread
+from branching.types import Checkpoint, Content
+from tests.branching.conftest import Story, answers, is_token, screen
+from tests.branching.models import HANG, Scripted
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def chat(chat: Story) -> Story:
+    """Replies are a1, a2, ... in the order in which they are asked for."""
+    answers(chat, Scripted(replies=tuple(f"a{number}" for number in range(1, 20))))
+    return chat
+
+
+class TestVersions:
+    async def test_an_empty_thread(self, chat: Story) -> None:
+        view = await chat.view()
+        assert view.is_empty and view.head is None
+        assert (view.run_state, view.can_undo, view.later, view.open_reply) == ("idle", False, None, None)
+
+    async def test_each_knows_its_place_and_its_neighbours(self, chat: Story) -> None:
+        await chat.send("q1")
+        for _ in range(2):
+            await chat.replay(await chat.version(1))
+        third = await chat.version(1)
+        second = (await chat.switch(third.previous)).versions[1]
+        first = (await chat.switch(second.previous)).versions[1]
+        assert [(v.text, v.position, v.total) for v in (first, second, third)] == [
+            ("a1", 1, 3), ("a2", 2, 3), ("a3", 3, 3),
+        ]  # fmt: skip
+        assert (first.previous, first.next) == (None, second.pk)
+        assert (second.previous, second.next) == (first.pk, third.pk)
+        assert (third.previous, third.next) == (second.pk, None)
+
+    async def test_a_turn_is_a_message_and_what_follows_until_the_next(self, chat: Story) -> None:
+        await chat.send("q1")
+        await chat.send("q2")
+        turns = [(turn.human.text, [reply.text for reply in turn.replies]) for turn in (await chat.view()).turns]
+        assert turns == [("q1", ["a1"]), ("q2", ["a2"])]
+
+    async def test_a_stopped_reply_says_so_and_so_does_what_the_model_is_called(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=(("One", HANG), "a1")))
+        await (await (await chat.begin("send", text="q1")).take_until(is_token)).stop()
+        assert (await chat.version(1)).state == "stopped"
+        await chat.replay(await chat.version(1))
+        reply = await chat.version(1)
+        assert (reply.state, reply.data["model"]) == ("done", "scripted")
+
+
+class TestOpenPlaces:
+    async def test_under_an_edit_without_an_answer(self, chat: Story) -> None:
+        await chat.send("q1")
+        await chat.edit(await chat.version(0), "q1'", answer=False)
+        view = await chat.view()
+        assert screen(view) == ["q1' 2/2", "[missing]"]
+        assert (view.run, view.later, view.run_state) == (None, None, "idle")
+
+    async def test_with_the_run_that_fills_it(self, chat: Story) -> None:
+        reply = await chat.begin("send", text="q1")
+        view = await chat.view()
+        assert (view.open_reply.run_id, view.run.id, view.run_state) == (reply.run.pk, reply.run.pk, "running")
+        assert view.run.on_branch
+        await reply.finish()
+
+    async def test_a_reply_that_did_not_come_is_forgotten_once_another_came(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=("a1", ValueError("no"), "a2")))
+        await chat.send("q1")
+        await chat.replay(await chat.version(1))
+        await chat.replay((await chat.view()).open_reply.previous)
+        assert await chat.screen() == ["q1", "a2 2/2"]
+
+    async def test_where_one_came_back_to_by_undo_the_way_on_is_told(self, chat: Story) -> None:
+        await chat.send("q1")
+        await chat.send("q2")
+        view = await chat.undo()
+        assert screen(await chat.switch(view.later)) == ["q1", "a1", "q2", "a2"]
+        assert (await chat.view()).later is None
+
+    async def test_the_way_on_is_the_newest_there_is(self, chat: Story) -> None:
+        await chat.send("q1")
+        for question in ("q2", "q3"):
+            await chat.send(question)
+            await chat.undo()
+        assert screen(await chat.switch((await chat.view()).later)) == ["q1", "a1", "q3 2/2", "a3"]
+
+
+class TestReadAt:
+    async def test_it_shows_a_version_and_leaves_head_alone(self, chat: Story) -> None:
+        await chat.send("q1")
+        first = await chat.version(1)
+        await chat.replay(first)
+        await chat.send("q2")
+        before = await chat.view()
+        assert screen(await transcript.read_at(chat.thread.pk, first.checkpoint_id)) == ["q1", "a1 1/2"]
+        assert await chat.view() == before
+
+    @pytest.mark.parametrize("unknown", ["", "gone", "of another thread"])
+    async def test_what_is_not_of_this_thread_does_not_exist(self, chat: Story, story: Story, unknown: str) -> None:
+        await chat.send("q1")
+        await story.send("h1")
+        checkpoint = (await story.view()).head if unknown == "of another thread" else unknown
+        with pytest.raises(NoSuchCheckpoint):
+            await transcript.read_at(chat.thread.pk, checkpoint)
+
+    async def test_a_thread_that_is_being_deleted_does_not_exist(self, chat: Story) -> None:
+        await Thread.objects.filter(pk=chat.thread.pk).aupdate(deleting=True)
+        for read in (transcript.read(chat.thread.pk), transcript.read_at(chat.thread.pk, "x")):
+            with pytest.raises(NoSuchThread):
+                await read
+
+
+class TestRevision:
+    async def test_it_grows_with_everything_that_happens(self, chat: Story) -> None:
+        seen = [(await chat.view()).revision]
+
+        async def grew() -> None:
+            seen.append((await chat.view()).revision)
+            assert seen[-1] > seen[-2]
+
+        reply = await chat.begin("send", text="q1")
+        await grew()
+        await reply.finish()
+        await grew()
+        await chat.replay(await chat.version(1))
+        await grew()
+        await chat.edit(await chat.version(0), "q1'", answer=False)
+        await grew()
+        await chat.switch((await chat.version(0)).previous)
+        await grew()
+        await chat.undo()
+        await grew()
+
+    async def test_reading_changes_nothing(self, chat: Story) -> None:
+        await chat.send("q1")
+        assert await chat.view() == await chat.view()
+
+
+async def queries(work: Awaitable[object]) -> list[str]:
+    """What `work` asks the database."""
+
+    def listen(on: bool) -> list[str]:
+        found = [query["sql"] for query in connection.queries_log]
+        connection.force_debug_cursor = on
+        reset_queries()
+        return found
+
+    await sync_to_async(listen)(True)
+    await work
+    return [
+        sql for sql in await sync_to_async(listen)(False) if sql.split()[0] in ("SELECT", "UPDATE", "INSERT", "WITH")
+    ]
+
+
+@on_database
+def grow(thread: Thread, turns: int) -> None:
+    """So many turns in the index alone, the last reply in three versions; HEAD is on the second."""
+    said: tuple[Content, ...] = ()
+    parent, checkpoints = None, []
+
+    def save(text: str, under: str | None, messages: tuple[Content, ...]) -> str:
+        step = ("model",) if text.startswith("q") else ()
+        checkpoints.append(Checkpoint(text, under, "loop", 0, step, messages))
+        return text
+
+    for turn in range(turns):
+        for kind, text in (("human", f"q{turn}"), ("ai", f"a{turn}")):
+            said = (*said, Content(f"{text}-id", kind, text))
+            parent = save(text, parent, said)
+    for version in ("b", "c"):
+        save(version, f"q{turns - 1}", (*said[:-1], Content(f"{version}-id", "ai", version)))
+    for checkpoint in checkpoints:
+        row = index.record(thread.pk, checkpoint)
+    row = index.checkpoint_of(thread.pk, "b")
+    heads.move(thread.pk, row, why="switch", head_version=0)
+
+
+async def never(*args: object, **more: object) -> None:
+    raise AssertionError("a checkpoint was read")
+
+
+class TestCost:
+    @pytest.fixture(params=[10, 300])
+    async def long(self, chat: Story, request: pytest.FixtureRequest) -> Story:
+        chat.is_sound = False  # it is in the index alone
+        await grow(chat.thread, request.param)
+        return chat
+
+    async def test_opening_a_thread_takes_nine_queries_whatever_its_length(self, long: Story) -> None:
+        assert len(await queries(long.view())) == 9
+
+    async def test_pressing_an_arrow_takes_twelve_queries_whatever_its_length(self, long: Story) -> None:
+        view = await long.view()
+        press = heads.switch(long.thread.pk, message=view.versions[-1].next, head_version=view.head_version, key="k1")
+        assert len(await queries(press)) == 12
+        assert (await long.version(-1)).text == "c"
+
+    async def test_neither_reads_a_checkpoint(self, long: Story) -> None:
+        kind = type(long.engine.saver)
+        with patch.object(kind, "aget_tuple", never), patch.object(kind, "alist", never):
+            view = await long.view()
+            await long.switch(view.versions[-1].previous)
