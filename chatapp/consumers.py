@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -26,9 +27,11 @@ Well under the 60 seconds after which the channel layer forgets a tab that is sl
 MESSAGES_HEARD = 20
 """A page sends nothing; who sends more than this is no page of ours."""
 
-SPARE, SHARE = 24_000, 1.1
-"""How many characters a live reply may cost: these, and so many for each of its own. The last block is sent again
-and again while it grows; this bound keeps the whole in proportion to the reply."""
+SPARE, SHARE, RATE = 24_000, 1.1, 8_000
+"""How many characters a live reply may cost: these, so many for each of its own HTML, and so many for each second.
+
+The last block is sent again and again while it grows. At the pace at which one reads that is nothing; but a flood of
+text must not become a flood of repetitions."""
 
 
 class ThreadConsumer(AsyncWebsocketConsumer):
@@ -47,6 +50,8 @@ class ThreadConsumer(AsyncWebsocketConsumer):
     """How many of its blocks the tab has for good."""
     spent: int = 0
     """How many characters it was sent for them."""
+    since: float = 0
+    """When that began."""
     heard: int = 0
 
     async def connect(self) -> None:
@@ -97,7 +102,7 @@ class ThreadConsumer(AsyncWebsocketConsumer):
         self.revision = page.context["view"].revision
         self.change, self.live, self.reply = page.change, page.live, page.reply
         self.size, self.settled = page.size, page.settled
-        self.spent = sum(len(block) for _, block in page.context["blocks"])
+        self.spent, self.since = sum(len(block) for _, block in page.context["blocks"]), time.monotonic()
         await self.send(text_data=html)
 
     async def run_news(self, event: dict[str, Any]) -> None:
@@ -111,7 +116,8 @@ class ThreadConsumer(AsyncWebsocketConsumer):
         # Another reply of the run has been announced, and the tab will hear of that presently.
         if reply is not live.reply or reply.size == self.size:
             return
-        if self.spent + reply.open_size <= SPARE + SHARE * reply.size:
+        allowed = SPARE + SHARE * reply.weight + RATE * (time.monotonic() - self.since)
+        if self.spent + reply.open_size <= allowed:
             frame = stream.live(live.run.pk, self.settled, reply.blocks()[self.settled :])
             self.size, self.settled, self.spent = reply.size, len(reply.settled), self.spent + len(frame)
             await self.send(text_data=frame)

@@ -75,6 +75,7 @@ class Growing:
         """The blocks that will not change any more, as far as Markdown allows."""
         self._pieces: list[str] = []
         self._size = 0
+        self._settled_size = 0
         self._rest = ""
         """The source of all that is not settled."""
         self._definitions: Definitions = ()
@@ -103,6 +104,11 @@ class Growing:
         """How many of them reading it will have to go through."""
         return len(self._rest)
 
+    @property
+    def weight(self) -> int:
+        """About how many characters of HTML it makes."""
+        return self._settled_size + len(self._rest)
+
     def blocks(self) -> list[SafeString]:
         """What `blocks` says of the text so far."""
         if not self._is_fresh:
@@ -115,7 +121,9 @@ class Growing:
         lines, line = _cut(_normal(whole))
         # Only whole lines tell which block is over: `*` begins a list, but `*this` goes on with the paragraph.
         sources, rest, self._definitions = _split(lines, self._definitions)
-        self.settled += [_block(source, self._definitions) for source in sources[:-1]]
+        settled = [_block(source, self._definitions) for source in sources[:-1]]
+        self.settled += settled
+        self._settled_size += sum(map(len, settled))
         sources, _, known = _split(rest + line, self._definitions)
         self._open = [_render(source, known) for source in sources]
         self._rest = rest + line + half

@@ -21,12 +21,12 @@ from branching.local_model import LocalModel
 from chatapp import consumers, engine, stream
 from chatapp.asgi import application
 from chatapp.consumers import ThreadConsumer
-from chatapp.markdown import Growing
+from chatapp.markdown import Growing, render
 from chatapp.runner import Live, runner
 from tests.branching.models import Scripted, models_with
 from tests.chatapp.conftest import WORDS, Tab
 from tests.chatapp.test_consumers import connected
-from tests.page import Screen
+from tests.page import Screen, parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -159,6 +159,61 @@ async def test_a_hundred_runs_at_a_time_all_end_whole(tab: Tab) -> None:
     model._let.set()
     await asyncio.gather(*(each.rest() for each in tabs))
     assert [await each.texts() for each in tabs] == [["h1", WORDS]] * 100
+
+
+SECTION = """## Section {n}
+
+Nothing is ever overwritten; each version of each message stays, and one arrow leads from one to the other, **together**
+with all that `followed` it.
+
+| step | what happens | cost |
+|---|---|---:|
+| {n}.1 | a checkpoint is saved | 12 ms |
+| {n}.2 | the index takes it in | 3 ms |
+| {n}.3 | HEAD goes along | 1 ms |
+
+```python
+def step_{n}(state: State) -> dict[str, int]:
+    total = sum(each.cost for each in state["steps"] if each.number < {n})
+    return {{"total": total, "number": {n}}}
+```
+
+- one thing to do
+- another, with a [link](https://example.com/{n})
+
+"""
+LONG = "".join(SECTION.format(n=number) for number in range(350))
+
+
+class Gushing(Scripted):
+    """Says much at a time."""
+
+    async def paced(self, text: str) -> AsyncIterator[str]:
+        for start in range(0, len(text), 60):
+            await asyncio.sleep(0)
+            yield text[start : start + 60]
+
+
+async def test_case_89_a_long_reply_costs_three_times_its_html_at_most(tab: Tab) -> None:
+    """All frames, the final transcript included; and what one sees grows on."""
+    chat = await chat_with(tab, Gushing(replies=(LONG,)))
+    socket = await connected(chat)
+    screen = await seen(socket, until=lambda screen: True)
+    screen.size = 0
+    await chat.post("messages/", content="h1")
+    lengths = [0]
+
+    def note_and_look(screen: Screen) -> bool:
+        lengths.append(sum(len(text) for text in screen.texts))
+        return screen.run_state == "idle" and len(screen.texts) == 2
+
+    await seen(socket, until=note_and_look, screen=screen)
+    assert len(LONG) > 200_000
+    assert screen.texts == ["h1", parse(render(LONG)).text.strip()]
+    assert screen.size < 3 * len(render(LONG).encode())
+    assert len(set(lengths)) > 8 and sorted(lengths) == lengths
+    assert lengths[-2] > 0.2 * lengths[-1], "the reply stood still long before its end"
+    await leave(socket)
 
 
 def left_here() -> dict[str, int]:
