@@ -67,6 +67,9 @@ class Story:
         assert run is not None
         return Reply(self.engine, run)
 
+    async def play(self, run: Run) -> list[RunEvent]:
+        return await Reply(self.engine, run).finish()
+
     async def switch(self, version: Version | int, **more: Any) -> ThreadView:
         await heads.switch(self.thread.pk, **{**await self._page(), "message": _pk(version), **more})
         return await self.view()
