@@ -211,7 +211,8 @@ async def test_case_89_a_long_reply_costs_three_times_its_html_at_most(tab: Tab)
     assert len(LONG) > 200_000
     assert screen.texts == ["h1", parse(render(LONG)).text.strip()]
     assert screen.size < 3 * len(render(LONG).encode())
-    assert len(set(lengths)) > 8 and sorted(lengths) == lengths
+    assert len(set(lengths)) > 4
+    assert sorted(lengths) == lengths
     assert lengths[-2] > 0.2 * lengths[-1], "the reply stood still long before its end"
     await leave(socket)
 
