@@ -10,8 +10,11 @@ function open(article) {
 // Without its mark the box is again part of what the next transcript replaces.
 function close(form) {
   const box = form.closest("[id^='edit-']");
+  const focused = box.contains(document.activeElement);
   box.removeAttribute("hx-morph-skip");
   box.replaceChildren();
+  // The focus stays in the message, so that the next transcript finds it there.
+  if (focused) box.closest("article").focus({ preventScroll: true });
 }
 
 function cancel(form) {

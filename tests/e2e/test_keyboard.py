@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, WebSocketRoute, expect
 
 from tests.e2e.pages import Chat, answered, posts
 
@@ -103,6 +105,23 @@ async def test_case_97_the_focus_stays_on_the_arrow(page: Page) -> None:
     await expect(page.get_by_role("button", name="Next version, 2 of 4")).to_be_focused()
 
 
+@pytest.mark.parametrize("first", ["answer", "socket"])
+async def test_the_focus_stays_in_the_message_that_one_has_edited(page: Page, first: str) -> None:
+    """The answer to a command and the socket both bring the new transcript, in any order."""
+    chat = await Chat.begin(page)
+    await chat.say("a")
+    if first == "answer":
+        await page.route_web_socket("**/ws/**", _silence)
+        await chat.reload()
+    else:
+        await page.route("**/edit/", _answer_late)
+    box = await chat.open_edit(0)
+    await box.fill("b")
+    await box.press("Enter")
+    await chat.at(0, 2)
+    await expect(chat.message(0)).to_be_focused()
+
+
 async def test_alt_and_an_arrow_belong_to_the_text_while_one_writes(page: Page) -> None:
     chat = await Chat.begin(page)
     await chat.say("a")
@@ -152,3 +171,14 @@ async def test_case_90_enter_that_chooses_a_word_does_not_send(page: Page, how: 
     await chat.composer.press("Enter")  # the very next one does
     await expect(chat.humans).to_have_count(2)
     await chat.done()
+
+
+def _silence(socket: WebSocketRoute) -> None:
+    """Let nothing through that the server sends."""
+    socket.connect_to_server().on_message(lambda message: None)
+
+
+async def _answer_late(route: Route) -> None:
+    answer = await route.fetch()
+    await asyncio.sleep(0.5)
+    await route.fulfill(response=answer)
