@@ -32,7 +32,7 @@ async def execute(engine: Engine, run: Run, stop: asyncio.Event) -> AsyncIterato
     """The events of `run`, the last a `RunEnded`, while the index and HEAD follow the checkpoints it saves.
 
     Setting `stop` ends it soon, with the text so far kept as a stopped reply. A failure of the graph is an event, not
-    an exception. If the consumer is cancelled instead, the run counts as lost.
+    an exception. If the consumer is cancelled instead, or the books can't be kept, the run counts as lost.
     """
     course = _Course(engine, run, engine.graph(run.thread.assistant))
     try:
@@ -43,7 +43,7 @@ async def execute(engine: Engine, run: Run, stop: asyncio.Event) -> AsyncIterato
         # It was deleted meanwhile; so is what has been saved since.
         await engine.saver.adelete_thread(str(run.thread_id))
         yield RunEnded("stopped")
-    except (asyncio.CancelledError, GeneratorExit):
+    except BaseException:
         await asyncio.shield(leases.lose(run))
         raise
 

@@ -293,6 +293,17 @@ class TestDying:
         assert model.asked == [["q1"]]
 
 
+    async def test_a_run_whose_books_cannot_be_kept_is_lost_at_once(self, chat: Story) -> None:
+        """The stopped reply can't be saved. Nobody has to wait for a lease to run out."""
+        answers(chat, Scripted(replies=(("One", HANG), "a1")))
+        reply = await (await chat.begin("send", text="q1")).take_until(is_token)
+        with saving_only(chat.engine, 0), pytest.raises(OSError, match="full"):
+            await reply.stop()
+        assert (await status(reply), await chat.screen()) == ("lost", ["q1", "[lost]"])
+        await chat.resume()
+        assert await chat.screen() == ["q1", "a1"]
+
+
 class TestSafety:
     async def test_a_base_that_is_gone_fails_and_nothing_is_written(self, chat: Story) -> None:
         """LangGraph itself would start an empty conversation there."""
