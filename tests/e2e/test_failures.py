@@ -7,7 +7,7 @@ import time
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Page, Route, WebSocketRoute, expect
 
 from tests.e2e.conftest import OUTAGE, NewPage
 from tests.e2e.pages import Chat, answered, credentials, post, posts
@@ -124,13 +124,14 @@ async def test_a_failure_survives_a_reload_and_a_failed_regeneration_keeps_the_r
     assert await chat.text(1) == good
 
 
+@pytest.mark.parametrize("fate", ["lost", "failed"])
 async def test_case_53_an_edit_whose_run_never_comes_waits_for_generate_reply(
-    page: Page, allowed_problems: list[str]
+    page: Page, allowed_problems: list[str], fate: str
 ) -> None:
     chat = await Chat.begin(page)
     await chat.say("a", "b")
-    await page.route("**/runs/", lambda route: route.abort())
-    allowed_problems.append("ERR_FAILED|Failed to fetch")
+    await page.route("**/runs/", lambda route: route.abort() if fate == "lost" else route.fulfill(status=500))
+    allowed_problems.append("ERR_FAILED|Failed to fetch|status of 500")
     await chat.start_editing(0, "A")
     await expect(page.get_by_text("This message has no reply yet.")).to_be_visible()
     await expect(chat.texts).to_have_text(["A"])
@@ -234,6 +235,33 @@ async def test_case_44_a_double_click_regenerates_once(page: Page, delay: float)
     await chat.reload()
     assert await chat.versions() == ["", "2/2"]
     assert len(sent) == 1
+
+
+async def test_case_44_what_is_sent_while_the_socket_is_down_comes_once(
+    page: Page, allowed_problems: list[str]
+) -> None:
+    sockets: list[WebSocketRoute] = []
+    is_down = False
+
+    async def connect(socket: WebSocketRoute) -> None:
+        sockets.append(socket)
+        await socket.close(code=1012) if is_down else socket.connect_to_server()
+
+    await page.route_web_socket("**/ws/**", connect)
+    chat = await Chat.begin(page)
+    allowed_problems.append(OUTAGE)
+    is_down = True
+    await sockets[0].close(code=1012)
+    await expect(chat.main).to_have_attribute("data-connection", "reconnecting")
+    await chat.composer.fill("a")
+    await chat.button("send").dblclick()
+    await expect(chat.humans).to_have_count(1)
+    is_down = False
+    await chat.connected()
+    await chat.done()
+    await expect(chat.texts).to_have_text(answered("a"))
+    await chat.reload()
+    await expect(chat.texts).to_have_text(answered("a"))
 
 
 @pytest.mark.parametrize("action", ["send", "regenerate", "edit"])
