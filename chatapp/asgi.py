@@ -50,7 +50,7 @@ async def lifespan(
 
 NOT_ALONE = (
     "Another process already serves the data in {}. Only one may: what a reply and its pages tell each other stays "
-    "within a process. Serve with one worker (no --workers), or give this server a DATA_DIR of its own."
+    "within a process. Serve with one worker (no --workers, no WEB_CONCURRENCY), or from another DATA_DIR."
 )
 
 

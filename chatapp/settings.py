@@ -108,12 +108,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Channels
 
-WEB_CONCURRENCY = env_int("WEB_CONCURRENCY", 1, low=1)
-if WEB_CONCURRENCY > 1:
-    raise ImproperlyConfigured(
-        f"WEB_CONCURRENCY={WEB_CONCURRENCY} needs a channel layer that processes share; this one lives in one "
-        "process, and a page served by another would never hear of its reply. It must be 1."
-    )
+# Within one process: `asgi.py` sees to it that there is no second.
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels.layers.InMemoryChannelLayer",

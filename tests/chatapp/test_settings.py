@@ -96,11 +96,6 @@ def test_plain_http_is_an_explicit_choice(read: Any) -> None:
     assert not read(DEBUG="0", PLAIN_HTTP="1")["SESSION_COOKIE_SECURE"]
 
 
-def test_several_processes_are_refused_on_the_in_memory_channel_layer(read: Any) -> None:
-    with pytest.raises(ImproperlyConfigured, match="WEB_CONCURRENCY=2"):
-        read(WEB_CONCURRENCY="2")
-
-
 def test_data_lives_in_one_private_folder(read: Any, tmp_path: Path) -> None:
     settings = read(DATA_DIR=str(tmp_path / "here"))
     assert settings["DATABASES"]["default"]["NAME"] == tmp_path / "here" / "app.sqlite3"

@@ -33,11 +33,20 @@ class Server:
 
     def start(self) -> None:
         """Serve; returns once pages are answered."""
-        command = [sys.executable, "-m", "uvicorn", "chatapp.asgi:application", "--port", str(self.port)]
-        command += ["--lifespan", "on", "--timeout-graceful-shutdown", "3"]
-        with self.log_path.open("ab") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, env=self.env, stdout=log, stderr=log)
+        self.launch()
         self._wait_until_it_answers()
+
+    def launch(self, *options: str) -> subprocess.Popen[bytes]:
+        """The process, just begun: it may not come to serve."""
+        with self.log_path.open("ab") as log:
+            command = [sys.executable, "-m", *self.command(), *options]
+            self.process = subprocess.Popen(command, cwd=ROOT, env=self.env, stdout=log, stderr=log)
+        return self.process
+
+    def command(self) -> list[str]:
+        """The server as `make run` starts it."""
+        command = ["uvicorn", "chatapp.asgi:application", "--port", str(self.port)]
+        return [*command, "--lifespan", "on", "--timeout-graceful-shutdown", "3"]
 
     def stop(self, *, kill: bool = False) -> None:
         """End the process: in order, or by `kill` as a power cut would."""
