@@ -32,7 +32,7 @@ class Finding:
 
 async def check(engine: Engine, thread: Thread) -> list[Finding]:
     """What is wrong with the thread's index and HEAD; empty when they agree with its checkpoints."""
-    return await _compare(thread.pk, await history.read_all(engine.graph(thread.assistant), thread.pk))
+    return await compare(thread.pk, await history.read_all(engine.graph(thread.assistant), thread.pk))
 
 
 async def rebuild(engine: Engine, thread: Thread) -> None:
@@ -41,7 +41,8 @@ async def rebuild(engine: Engine, thread: Thread) -> None:
 
 
 @on_database
-def _compare(thread_id: UUID, checkpoints: Sequence[Checkpoint]) -> list[Finding]:
+def compare(thread_id: UUID, checkpoints: Sequence[Checkpoint]) -> list[Finding]:
+    """The same, for all checkpoints of the thread as they were just read."""
     truth = tree.derive(checkpoints)
     found = {row.checkpoint_id: row for row in IndexedCheckpoint.objects.filter(thread_id=thread_id)}
     pairs = list(_pairs(thread_id, truth))

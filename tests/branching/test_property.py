@@ -27,13 +27,13 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables.config import ensure_config
 from pydantic import PrivateAttr
 
-from branching import commands, heads, history, index, recovery, threads, tree
+from branching import check, commands, heads, history, index, recovery, threads, tree
 from branching.checkpointer import open_saver
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import BranchingError, HeadMoved, NothingToUndo, RunInProgress
 from branching.local_model import LocalModel
-from branching.models import IndexedCheckpoint, Message
+from branching.models import HeadMove, IndexedCheckpoint, Message, Thread
 from branching.types import Checkpoint, CheckpointSaved, RunEnded, ThreadView, Token, Version
 from tests.branching.conftest import Reply, Story
 from tests.branching.models import models_with
@@ -43,7 +43,7 @@ OPERATIONS: Counter[str] = Counter()
 IN_FLIGHT: Counter[str] = Counter()
 """Those of them that met a run under way."""
 AT_LEAST = 2_000
-SIZE = {"max_examples": 52, "stateful_step_count": 40}
+SIZE = {"max_examples": 54, "stateful_step_count": 40}
 # Without shrinking, which takes minutes: a failure prints its story as it happened.
 PHASES = (Phase.generate,)
 
@@ -112,6 +112,7 @@ class Now:
     """A thread as it is: the view of it, and what its checkpoints say."""
 
     view: ThreadView
+    saved: list[Checkpoint]
     tree: tree.Tree
     nodes: dict[int, tree.Node]
     """The version that each row stands for."""
@@ -141,7 +142,7 @@ async def look(story: Story) -> Now:
     paths: dict[int | None, tuple[str, ...]] = {None: ()}
     async for row in Message.objects.filter(thread=story.thread).order_by("depth"):
         paths[row.pk] = (*paths[row.parent_id], row.message_id)
-    return Now(await story.view(), truth, {pk: nodes[path] for pk, path in paths.items() if pk})
+    return Now(await story.view(), saved, truth, {pk: nodes[path] for pk, path in paths.items() if pk})
 
 
 @dataclass(eq=False)
@@ -404,9 +405,11 @@ class Stories(RuleBasedStateMachine):
         assert await self.everything(track) == before
 
     async def everything(self, track: Track) -> tuple[Any, ...]:
+        """All that what is refused must leave as it was."""
+        thread = await Thread.objects.values("head", "head_version", "revision", "title").aget(pk=track.id)
         runs = track.story.thread.runs.values_list("pk", "status", "tip").order_by("created_at")
-        saved = IndexedCheckpoint.objects.filter(thread=track.id).order_by("id")
-        return await track.story.view(), [run async for run in runs], [row.pk async for row in saved]
+        saved = IndexedCheckpoint.objects.filter(thread=track.id)
+        return thread, [run async for run in runs], await saved.acount(), await HeadMove.objects.acount()
 
     async def _reload(self, track: Track) -> None:
         """The page is opened afresh. That closes the books of a dead run: what it has saved is found."""
@@ -490,7 +493,7 @@ class Stories(RuleBasedStateMachine):
         before, now = track.now, await look(track.story)
         track.now = now
         if not (track.run or track.dead):
-            assert await track.story.findings() == []
+            assert await check.compare(track.id, now.saved) == []
         for past in before.history.values():
             assert replace(now.history[past.id], created_at=None) == replace(past, created_at=None)
         assert (now.view.head, now.view.notice) == (track.reader.head, "")

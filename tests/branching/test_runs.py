@@ -292,7 +292,6 @@ class TestDying:
         assert await chat.screen() == ["q1", "a1"]
         assert model.asked == [["q1"]]
 
-
     async def test_a_run_whose_books_cannot_be_kept_is_lost_at_once(self, chat: Story) -> None:
         """The stopped reply can't be saved. Nobody has to wait for a lease to run out."""
         answers(chat, Scripted(replies=(("One", HANG), "a1")))
