@@ -1,5 +1,5 @@
 // Keeps the page from going back: an answer and the socket can overtake each other.
-const TOGETHER = ["transcript", "composer-state", "thread-title"];
+const TOGETHER = ["transcript", "elsewhere", "composer-state", "thread-title"];
 
 document.addEventListener("htmx:before:swap", ({ detail: { tasks } }) => {
   dropOldTranscript(tasks);
