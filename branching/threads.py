@@ -36,9 +36,10 @@ def find(thread_id: UUID, *, owner: Any) -> Thread | None:
 
 
 @on_database
-def revision(thread_id: UUID) -> int | None:
-    """How often what the thread shows has changed; None for one that is missing."""
-    return Thread.objects.filter(pk=thread_id, deleting=False).values_list("revision", flat=True).first()
+def numbers(thread_id: UUID) -> tuple[int | None, int | None]:
+    """The thread's `revision` and `head_version`; None twice for one that is missing."""
+    found = Thread.objects.filter(pk=thread_id, deleting=False).values_list("revision", "head_version").first()
+    return found or (None, None)
 
 
 @on_database

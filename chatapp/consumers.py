@@ -27,8 +27,11 @@ Well under the 60 seconds after which the channel layer forgets a tab that is sl
 MESSAGES_HEARD = 20
 """A page sends nothing; who sends more than this is no page of ours."""
 
-SPARE, SHARE, RATE = 24_000, 1.1, 8_000
-"""How many characters a live reply may cost: these, so many for each of its own HTML, and so many for each second.
+SMALL = 600
+"""So many characters of a live reply are sent again, as they grow, whatever it has cost."""
+
+SPARE, SHARE, RATE = 24_000, 1.1, 4_000
+"""What more than that may cost: so many characters, so many for each of its own HTML, and so many for each second.
 
 The last block is sent again and again while it grows. At the pace at which one reads that is nothing; but a flood of
 text must not become a flood of repetitions."""
@@ -99,7 +102,8 @@ class ThreadConsumer(AsyncWebsocketConsumer):
         except NoSuchThread:
             await self.send(text_data=self._speaking(stream.gone))
             return await self.close(code=NO_SUCH_THREAD)
-        self.revision = page.context["view"].revision
+        view = page.context["view"]
+        self.revision, self.head_version = view.revision, view.head_version
         self.change, self.live, self.reply = page.change, page.live, page.reply
         self.size, self.settled = page.size, page.settled
         self.spent, self.since = sum(len(block) for _, block in page.context["blocks"]), time.monotonic()
@@ -117,7 +121,7 @@ class ThreadConsumer(AsyncWebsocketConsumer):
         if reply is not live.reply or reply.size == self.size:
             return
         allowed = SPARE + SHARE * reply.weight + RATE * (time.monotonic() - self.since)
-        if self.spent + reply.open_size <= allowed:
+        if reply.open_size <= SMALL or self.spent + reply.open_size <= allowed:
             frame = stream.live(live.run.pk, self.settled, reply.blocks()[self.settled :])
             self.size, self.settled, self.spent = reply.size, len(reply.settled), self.spent + len(frame)
             await self.send(text_data=frame)
@@ -137,7 +141,10 @@ class ThreadConsumer(AsyncWebsocketConsumer):
             return await self.close(code=NOT_SIGNED_IN)
         await self._join()
         await recovery.recover(await engine.get(), self.thread_id)
-        if await threads.revision(self.thread_id) != self.revision:
+        # A run under way makes revisions that show nothing new, and its end is told of.
+        is_live = self.live is not None and runner.live(self.live.run.pk) is self.live
+        revision, head_version = await threads.numbers(self.thread_id)
+        if head_version != self.head_version or (revision != self.revision and not is_live):
             await self.thread_changed({})
 
     async def _join(self) -> None:
