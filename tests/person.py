@@ -66,12 +66,12 @@ class Tab:
         return await self.press("messages/", content=text)
 
     @asynccontextmanager
-    async def socket(self) -> AsyncIterator[ClientConnection]:
+    async def socket(self, **options: Any) -> AsyncIterator[ClientConnection]:
         """The page's socket; nobody reads it yet."""
         cookie = self.person.http.cookies[SESSION]
         address = f"ws{self.person.url.removeprefix('http')}/ws{self.path}"
         headers = {"Cookie": f"{SESSION}={cookie}", "Origin": self.person.url}
-        async with connect(address, additional_headers=headers, max_size=None, max_queue=None) as socket:
+        async with connect(address, additional_headers=headers, max_size=None, max_queue=None, **options) as socket:
             yield socket
 
     async def see(self, socket: ClientConnection, *, until: Callable[[Screen], bool], within: float = 20) -> Screen:

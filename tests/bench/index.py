@@ -1,4 +1,4 @@
-"""`make bench`: how much faster a page is read from the index than from the checkpoints, as ratios in one run.
+"""How much faster a page is read from the index than from the checkpoints, as ratios in one run.
 
 A thread of 300 turns with one fork is opened and switched, and the same is derived from LangGraph's history.
 """
