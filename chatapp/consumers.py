@@ -57,6 +57,11 @@ class ThreadConsumer(AsyncWebsocketConsumer):
     """When that began."""
     heard: int = 0
 
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Hand an event to its method. Channels looks after the database first, in a thread that all tabs share; what
+        comes twenty times a second has nothing to do with the database, and need not queue for that."""
+        await (self.run_news(message) if message["type"] == "run.news" else super().dispatch(message))
+
     async def connect(self) -> None:
         """Join before reading, so that nothing that happens in between is missed."""
         await self.accept()  # a refused handshake would be retried for ever; a close code says why
