@@ -185,8 +185,10 @@ class Chat:
 
     async def retry(self) -> None:
         """Press Retry, Resume or Generate reply; returns when the try has begun."""
+        before = await self.page.locator("article").last.get_attribute("data-message-id") or ""
         await self.button("retry").click()
-        await expect(self.live.or_(self.page.locator(ANSWERED)).first).to_be_attached()
+        other = f"article:last-of-type[data-message-id]:not([data-message-id='{before}'])"
+        await expect(self.page.locator(other)).to_be_attached()
 
     def _versions(self, number: int) -> Locator:
         return self.message(number).locator("[data-versions]")
@@ -209,7 +211,7 @@ def answered(*texts: str) -> list[str]:
 def posts(page: Page) -> list[str]:
     """The paths to which the page posts from now on, as they come."""
     seen: list[str] = []
-    page.on("request", lambda request: seen.append(_path(request.url)) if request.method == "POST" else None)
+    page.on("request", lambda request: seen.append(path_of(request.url)) if request.method == "POST" else None)
     return seen
 
 
@@ -253,5 +255,5 @@ async def log_out(page: Page) -> None:
     await page.wait_for_url("**/login/**")
 
 
-def _path(url: str) -> str:
+def path_of(url: str) -> str:
     return "/" + url.split("/", 3)[3]

@@ -9,7 +9,7 @@ import websockets
 from playwright.async_api import Page, Request, expect
 
 from tests.e2e.conftest import NewPage
-from tests.e2e.pages import Chat, credentials, log_out, post, second_window, sign_up
+from tests.e2e.pages import Chat, credentials, log_out, path_of, post, second_window, sign_up
 from tests.e2e.server import Server
 
 EVIL = "https://evil.example"
@@ -114,32 +114,35 @@ async def test_case_82_a_foreign_thread_does_not_exist(page: Page, other_page: P
     """Each address of it answers as that of a thread that never was, and nothing of it changes."""
     chat = await Chat.begin(page, "chat")
     await chat.say("/long 5")
-    await chat.send("/long 300")
-    stop = await chat.button("stop").get_attribute("formaction")
-    edit = await chat.message(0).locator("form[action$='/edit/']").get_attribute("action")
-    replay = await chat.message(1).locator("form[action$='/replay/']").get_attribute("action")
-    link = await chat.message(1).locator("a[href*='/checkpoints/']").get_attribute("href")
-    mine = (await Chat.begin(other_page)).page.url
+    await chat.send("/long 3000")
     theirs, missing = page.url, f"{page.url[:-37]}{uuid.uuid4()}/"
-    pages = ("", "delete/", edit.removeprefix(_path(theirs)), link.removeprefix(_path(theirs)))
-    assert all([(await page.request.get(theirs + path)).ok for path in pages])
-    for url in (theirs, missing):
-        for path in pages:
-            assert (await other_page.request.get(url + path)).status == 404
-        commands = {"messages/": {"content": "x"}, "head/": {"message": "1"}, "head/undo/": {}, "runs/": {}}
-        commands |= {"rename/": {"title": "x"}, "delete/": {}, edit.removeprefix(_path(theirs)): {"content": "x"}}
-        commands |= {replay.removeprefix(_path(theirs)): {}, stop.removeprefix(_path(theirs)): {}}
-        for path, form in commands.items():
-            assert (await post(other_page, url + path, **form)).status == 404, path
+    addresses = {
+        "stop": await chat.button("stop").get_attribute("formaction"),
+        "edit": await chat.message(0).locator("form[action$='/edit/']").get_attribute("action"),
+        "replay": await chat.message(1).locator("form[action$='/replay/']").get_attribute("action"),
+        "link": await chat.message(1).locator("a[href*='/checkpoints/']").get_attribute("href"),
+    }
+    within = {name: address.removeprefix(path_of(theirs)) for name, address in addresses.items()}
+    looks = ("", "delete/", within["edit"], within["link"])
+    commands = ("messages/", "head/", "head/undo/", "runs/", "rename/", "delete/")
+    commands += (within["edit"], within["replay"], within["stop"])
+    everything = {"content": "x", "title": "x", "message": within["edit"].split("/")[1]}
+    assert all([(await page.request.get(theirs + path)).ok for path in looks])
+    mine = (await Chat.begin(other_page)).page.url
+    for thread in (theirs, missing):
+        for path in looks:
+            assert (await other_page.request.get(thread + path)).status == 404, path
+        for path in commands:
+            assert (await post(other_page, thread + path, **everything)).status == 404, path
     # One's own thread, with what belongs to the other.
-    for path in (edit, replay, stop):
-        assert (await post(other_page, mine + path.removeprefix(_path(theirs)), content="x")).status == 404
-    assert (await other_page.request.get(mine + link.removeprefix(_path(theirs)))).status == 404
-    for field in ({"message": edit.split("/")[4]}, {"checkpoint": link.split("/")[4]}):
-        assert (await post(other_page, f"{mine}head/", **field)).status == 404
+    for path in (within["edit"], within["replay"], within["stop"]):
+        assert (await post(other_page, mine + path, **everything)).status == 404, path
+    assert (await other_page.request.get(mine + within["link"])).status == 404
+    for there in ({"message": within["edit"].split("/")[1]}, {"checkpoint": within["link"].split("/")[1]}):
+        assert (await post(other_page, f"{mine}head/", **there)).status == 404, there
     await expect(chat.live).to_be_visible()
     await chat.stop()
-    assert [row.text for row in await chat.rows() if row.role == "human"] == ["/long 5", "/long 300"]
+    assert [row.text for row in await chat.rows() if row.role == "human"] == ["/long 5", "/long 3000"]
     await expect(page.locator("a[data-thread-link]")).to_have_text("/long 5")
 
 
@@ -189,7 +192,3 @@ async def _first(address: str, cookie: str, origin: str) -> str | int:
         return closed.rcvd.code
     except websockets.exceptions.InvalidStatus as refused:
         return refused.response.status_code
-
-
-def _path(url: str) -> str:
-    return "/" + url.split("/", 3)[3]

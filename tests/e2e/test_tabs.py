@@ -25,16 +25,17 @@ async def test_case_7_another_browser_is_told_of_a_new_version(page: Page, other
 async def test_a_reply_grows_in_all_tabs_and_in_one_that_comes_late(page: Page, new_page: NewPage) -> None:
     chat = await Chat.begin(page, "chat")
     early = await second_window(chat, new_page)
-    await chat.send("/long 200")
+    await chat.send("/long 2000")
     await expect(early.live).not_to_be_empty()
     late = await second_window(chat, new_page)
     await expect(late.live).not_to_be_empty()
     await chat.reload()
     await expect(chat.live).not_to_be_empty()
+    await early.stop()
     for tab in (chat, early, late):
         await tab.done()
     rows = await chat.rows()
-    assert len(rows) == 2
+    assert [(row.role, row.state) for row in rows] == [("human", "done"), ("ai", "stopped")]
     assert await early.rows() == await late.rows() == rows
 
 
