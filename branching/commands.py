@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -34,6 +35,17 @@ from branching.limits import MESSAGE_MAX, TITLE_MAX
 from branching.models import Message, Run, Thread
 from branching.standing import Standing, at_head
 from branching.types import Checkpoint, Content
+
+
+async def begin(
+    engine: Engine, command: Callable[..., Awaitable[Run | None]], thread_id: UUID, **arguments: Any
+) -> Run | None:
+    """The run that `command` (send, replay or resume) leads to, yet to be executed.
+
+    What a dead run has left on the thread is taken in first, so that this one goes on from there.
+    """
+    await recovery.recover(engine, thread_id)
+    return await command(thread_id, **arguments)
 
 
 @on_database

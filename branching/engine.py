@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -18,6 +19,8 @@ class Engine:
     saver: BaseCheckpointSaver
     models: Models
     graphs: dict[str, CompiledStateGraph] = field(default_factory=dict)
+    recovering: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while dead runs are settled: see `recovery`."""
 
     def graph(self, assistant: str) -> CompiledStateGraph:
         """The assistant's graph over this saver, compiled once. Raises `UnknownAssistant`."""

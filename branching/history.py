@@ -54,6 +54,17 @@ async def is_empty(saver: BaseCheckpointSaver, thread_id: str | UUID) -> bool:
     return await saver.aget_tuple(config_for(thread_id, None)) is None
 
 
+async def can_go_on(saver: BaseCheckpointSaver, thread_id: str | UUID, checkpoint_id: str | None) -> bool:
+    """Whether a run may set out from that checkpoint; with None, as the first of the thread.
+
+    LangGraph does not ask: an unknown id with input would start an empty conversation, and no id at all would go on
+    from whatever is newest.
+    """
+    if checkpoint_id is None:
+        return await is_empty(saver, thread_id)
+    return await is_saved(saver, thread_id, checkpoint_id)
+
+
 async def read(graph: CompiledStateGraph, config: RunnableConfig) -> Checkpoint:
     """The checkpoint that `config` names; it must name one by id."""
     return _of(await graph.aget_state(config))

@@ -11,11 +11,12 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
+from langchain_core.messages import HumanMessage
 
 from branching import heads, history, index, leases
 from branching.database import on_database
 from branching.engine import Engine
-from branching.models import IndexedCheckpoint, Run
+from branching.models import IndexedCheckpoint, Message, Run
 from branching.types import Checkpoint
 
 log = logging.getLogger(__name__)
@@ -32,10 +33,47 @@ async def recover_all(engine: Engine) -> None:
 
 async def recover(engine: Engine, thread_id: UUID) -> bool:
     """Take in what the thread's dead runs have saved, so that nothing of it is lost. Whether there was such a run."""
-    unsettled = await _unsettled(thread_id)
-    for run in unsettled:
-        await _settle(run, await history.of_run(engine.graph(run.thread.assistant), thread_id, run.pk))
+    async with engine.recovering:
+        unsettled = await _unsettled(thread_id)
+        for run in unsettled:
+            await _settle(engine, run)
     return bool(unsettled)
+
+
+async def say(engine: Engine, run: Run) -> bool:
+    """Put the message that `run` was given into a checkpoint, unanswered, where none holds it yet.
+
+    From then on it is a version like any other, whatever is said next. Whether that was needed and could be done.
+    """
+    if not run.input or run.kind == "edit" or await _is_said(run):
+        return False
+    here = run.tip or run.base
+    if not await history.can_go_on(engine.saver, run.thread_id, here):
+        return False
+    is_new = run.kind == "send" and run.tip is None
+    given = {"messages": [HumanMessage(run.input["text"], id=run.input["id"])]} if is_new else None
+    config = history.config_for(run.thread_id, here, **{history.RUN: str(run.pk)})
+    # To stop before any node is to do no more than to take in what was said.
+    await engine.graph(run.thread.assistant).ainvoke(given, config, interrupt_before="*", durability="sync")
+    return True
+
+
+async def _settle(engine: Engine, run: Run) -> None:
+    graph = engine.graph(run.thread.assistant)
+    if not await _record(run, await history.of_run(graph, run.thread_id, run.pk)):
+        return  # another process was faster
+    try:
+        if await say(engine, run):
+            await _record(run, await history.of_run(graph, run.thread_id, run.pk))
+    except Exception:
+        log.exception("What was said could not be saved.", extra={"thread_id": run.thread_id, "run_id": run.pk})
+    else:
+        await _end(run)
+
+
+@on_database
+def _is_said(run: Run) -> bool:
+    return Message.objects.filter(thread=run.thread_id, message_id=run.input["id"]).exists()
 
 
 @on_database
@@ -56,11 +94,12 @@ def _left_behind() -> QuerySet[Run]:
 
 @on_database
 @transaction.atomic
-def _settle(run: Run, saved: Sequence[Checkpoint]) -> None:
+def _record(run: Run, saved: Sequence[Checkpoint]) -> bool:
+    """Index the checkpoints that are not yet, and move the run's tip along. Whether the run is still to be settled."""
     heads.locked(run.thread_id)
     run.refresh_from_db(fields=["status", "tip", "ended_at"])
     if run.ended_at:
-        return  # another tab was faster
+        return False
     known = IndexedCheckpoint.objects.filter(thread=run.thread_id, checkpoint_id__in=[each.id for each in saved])
     known_ids = set(known.values_list("checkpoint_id", flat=True))
     go_on = heads.follow if _takes_head(run) else heads.pass_by
@@ -69,10 +108,24 @@ def _settle(run: Run, saved: Sequence[Checkpoint]) -> None:
             row = index.record(run.thread_id, checkpoint, run_id=run.pk)
             go_on(run, row)
             run.tip = row.checkpoint_id
-    is_done = bool(saved) and (run.kind == "edit" or not saved[-1].next)
-    leases.end(run, status=Run.Status.DONE if is_done else run.status, tip=run.tip)
+    Run.objects.filter(pk=run.pk).update(tip=run.tip)
+    return True
+
+
+@on_database
+@transaction.atomic
+def _end(run: Run) -> None:
+    newest = IndexedCheckpoint.objects.filter(run=run).order_by("-id").first()
+    if run.kind == "edit" and newest is None:
+        # It has come to nothing: asked for again with the same key, it is to be done.
+        Run.objects.filter(pk=run.pk).delete()
+        return
+    is_done = newest is not None and (run.kind == "edit" or not newest.next)
+    leases.end(run, status=Run.Status.DONE if is_done else run.status)
 
 
 def _takes_head(run: Run) -> bool:
-    """Whether HEAD goes along, as it would have gone with the run: not once another run has set out since."""
-    return run.kind != "edit" and not Run.objects.filter(thread=run.thread_id, status__in=Run.ACTIVE).exists()
+    """Whether HEAD goes along, as it would have gone with the run: not where that was undone, and not once another
+    run has set out since."""
+    has_gone = run.moves.filter(undone=True) or Run.objects.filter(thread=run.thread_id, status__in=Run.ACTIVE)
+    return run.kind != "edit" and not has_gone.exists()

@@ -81,7 +81,6 @@ class _Course:
             return
         error: BaseException | None = None
         try:
-            await recovery.recover(self.engine, self.run.thread_id)
             await self._check_base()
             async with aclosing(_parts(self.graph, self._input(), self._config(attempt), stop)) as parts:
                 async for part in parts:
@@ -95,10 +94,7 @@ class _Course:
             yield event
 
     async def _check_base(self) -> None:
-        # LangGraph does not check: an unknown id with input would start an empty conversation, and no id at all would
-        # go on from whatever is newest.
-        saver, thread_id, base = self.engine.saver, self.run.thread_id, self.run.base
-        if not await (history.is_saved(saver, thread_id, base) if base else history.is_empty(saver, thread_id)):
+        if not await history.can_go_on(self.engine.saver, self.run.thread_id, self.run.base):
             raise HistoryLost
 
     def _input(self) -> dict[str, Any] | None:
@@ -148,21 +144,38 @@ class _Course:
         if error or stopped:
             # Then only the disk counts: a cut stream may have told of a checkpoint that never got there, and not of
             # one that did.
-            saved = await history.of_run(self.graph, self.run.thread_id, self.run.pk)
-            self.coming = [checkpoint for checkpoint in saved if checkpoint.id not in self.recorded]
+            self.coming = await self._unrecorded()
         async for event in self._record_all():
             yield event
         # Where it was the app's own database that failed, more may have been saved than could be recorded.
         is_settled = not isinstance(error, DatabaseError)
-        if error and not stopped:
-            yield await self._fail(error, is_settled=is_settled)
-        elif stopped and (self.next or self.run.tip is None):
+        if error or stopped:
+            is_settled = await self._say() and is_settled
+            async for event in self._record_all():
+                yield event
+        is_stopped = stopped and bool(self.next or self.run.tip is None)
+        if is_stopped:
             await self._keep()
             async for event in self._record_all():
                 yield event
-            yield await _end(self.run, Run.Status.STOPPED, is_settled=is_settled)
+        if error and not stopped:
+            yield await self._fail(error, is_settled=is_settled)
         else:
-            yield await _end(self.run, Run.Status.DONE, is_settled=is_settled)
+            yield await _end(self.run, Run.Status.STOPPED if is_stopped else Run.Status.DONE, is_settled=is_settled)
+
+    async def _unrecorded(self) -> list[Checkpoint]:
+        saved = await history.of_run(self.graph, self.run.thread_id, self.run.pk)
+        return [checkpoint for checkpoint in saved if checkpoint.id not in self.recorded]
+
+    async def _say(self) -> bool:
+        """See to it that the message is in a checkpoint, answered or not. False where the saver can't take it now."""
+        try:
+            if await recovery.say(self.engine, self.run):
+                self.coming = await self._unrecorded()
+        except Exception:
+            log.exception("What was said in run %s of thread %s could not be saved.", self.run.pk, self.run.thread_id)
+            return False
+        return True
 
     async def _fail(self, error: BaseException, *, is_settled: bool) -> RunEnded:
         code = failures.code_of(error)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from branching import leases, recovery, runs
+from branching import commands, leases, runs
 from branching.limits import LEASE
 from branching.models import Run
 from branching.types import CheckpointSaved, RunEnded, RunEvent, Token
@@ -45,12 +45,8 @@ class Runner:
         self._renewing: asyncio.Task[None] | None = None
 
     async def begin(self, command: Callable[..., Awaitable[Run | None]], thread_id: UUID, **arguments: Any) -> None:
-        """Carry out a command of `commands.py`, and execute the run that it leads to, if it does.
-
-        What a dead run has saved on the thread comes first, so that the new one goes on from there.
-        """
-        await recovery.recover(await engine.get(), thread_id)
-        if run := await command(thread_id, **arguments):
+        """Carry out a command of `commands.py`, and execute the run that it leads to, if it does."""
+        if run := await commands.begin(await engine.get(), command, thread_id, **arguments):
             self.start(run)
 
     def start(self, run: Run) -> None:

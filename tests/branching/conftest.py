@@ -63,7 +63,8 @@ class Story:
 
     async def begin(self, command: str, **arguments: Any) -> Reply:
         """The run that this command of `commands.py` leads to, taken event by event."""
-        run = await getattr(commands, command)(self.thread.pk, **{**await self._page(), **arguments})
+        given = {**await self._page(), **arguments}
+        run = await commands.begin(self.engine, getattr(commands, command), self.thread.pk, **given)
         assert run is not None
         return Reply(self.engine, run)
 

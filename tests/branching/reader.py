@@ -114,6 +114,10 @@ class Reader:
     def last_step(self) -> Step | None:
         return next((step for step in reversed(self.steps) if step.leads_somewhere), None)
 
+    def has_undone(self, journey: Journey) -> bool:
+        """Whether the move that this run belongs to was taken back."""
+        return any(step.undone for step in self.steps if step.journey is journey)
+
     def undoes(self, tree: Tree) -> None:
         """The last move is taken back; on a thread that was empty the first checkpoint is left, which shows nothing."""
         last = self.last_step()

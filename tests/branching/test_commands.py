@@ -166,7 +166,7 @@ class TestResume:
         with pytest.raises(NothingToRun):
             await chat.resume()
         await chat.send("q2")
-        assert (await chat.screen())[0] == "q2"
+        assert (await chat.screen())[0] == "q2 2/2", "nothing that was said is lost"
 
     async def test_in_the_middle_of_a_branch_grows_a_sibling(self, chat: Story) -> None:
         """HEAD was put on the unanswered q1; its reply exists, so this one is the second."""
@@ -276,7 +276,7 @@ class TestRefusals:
             await chat.send("q2")
         await expire(dead.run)
         await chat.send("q2")
-        assert (await chat.screen())[0] == "q2"
+        assert (await chat.screen())[:2] == ["q1", "q2"]
         assert (await Run.objects.aget(pk=dead.run.pk)).status == "lost"
 
 

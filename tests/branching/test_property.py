@@ -281,6 +281,7 @@ class Stories(RuleBasedStateMachine):
 
     async def _send(self, track: Track, plan: Plan, take: int | None) -> None:
         """Something new; now and then what stands there unanswered is typed again, which is a resume."""
+        await self._arrive(track)
         unanswered, here = self._unanswered(track.now.view), track.reader.here
         retyped = bool(unanswered and plan.words % 2)
         text = unanswered if retyped else f"text {self.count}"
@@ -298,6 +299,7 @@ class Stories(RuleBasedStateMachine):
         return view.versions[-1].text if view.open_reply and view.versions[-1].kind == "human" else ""
 
     async def _replay(self, track: Track, pick: int, plan: Plan, take: int | None) -> None:
+        await self._arrive(track)
         chosen = picked(track.now.of_kind("ai"), pick)
         base = track.now.base(chosen)
         if begun := await self._begin(track, commands.replay, plan, message=chosen):
@@ -323,6 +325,7 @@ class Stories(RuleBasedStateMachine):
             await self._resume(track, plan, take)
 
     async def _resume(self, track: Track, plan: Plan, take: int | None) -> None:
+        await self._arrive(track)
         if track.now.view.open_reply is None:
             raise NotHere
         if begun := await self._begin(track, commands.resume, plan):
@@ -414,16 +417,19 @@ class Stories(RuleBasedStateMachine):
     async def _reload(self, track: Track) -> None:
         """The page is opened afresh. That closes the books of a dead run: what it has saved is found."""
         assert await recovery.recover(self.engine, track.id) == bool(track.dead)
-        await self._hear_of_the_dead(track, may_follow=True)
-
-    async def _hear_of_the_dead(self, track: Track, *, may_follow: bool) -> None:
         dead, track.dead = track.dead, []
         now = await look(track.story) if dead else track.now
         for run in dead:
             rows = IndexedCheckpoint.objects.filter(run=run.reply.run.pk).order_by("id")
             for found in [row.checkpoint_id async for row in rows if row.checkpoint_id not in track.now.history]:
-                track.reader.hears(run.journey, now.history[found], may_follow=may_follow)
+                track.reader.hears(run.journey, now.history[found], may_follow=not track.reader.has_undone(run.journey))
             track.reader.journeys.remove(run.journey)
+
+    async def _arrive(self, track: Track) -> None:
+        """What a command does first."""
+        if not track.run:
+            await self._reload(track)
+            track.now = await look(track.story)
 
     async def _play(self, track: Track, take: int | None) -> None:
         """Let the run go so many events further; with None to its end, which is a stop where it hangs."""
@@ -442,8 +448,6 @@ class Stories(RuleBasedStateMachine):
         """One event of the run, and what it means to the reader."""
         run = track.run
         await run.reply.take()
-        # The run began by recovering what an earlier one had left; HEAD is its own now.
-        await self._hear_of_the_dead(track, may_follow=False)
         match run.reply.heard[-1]:
             case Token():
                 run.words += 1
