@@ -145,6 +145,7 @@ class ThreadConsumer(AsyncWebsocketConsumer):
         if not await accounts.is_still_signed_in(self.session_key, self.user):
             return await self.close(code=NOT_SIGNED_IN)
         await self._join()
+        await runner.renew(self.thread_id)
         await recovery.recover(await engine.get(), self.thread_id)
         # A run under way makes revisions that show nothing new, and its end is told of.
         is_live = self.live is not None and runner.live(self.live.run.pk) is self.live

@@ -46,8 +46,14 @@ class Runner:
 
     async def begin(self, command: Callable[..., Awaitable[Run | None]], thread_id: UUID, **arguments: Any) -> None:
         """Carry out a command of `commands.py`, and execute the run that it leads to, if it does."""
+        await self.renew(thread_id)
         if run := await commands.begin(await engine.get(), command, thread_id, **arguments):
             self.start(run)
+
+    async def renew(self, thread_id: UUID) -> None:
+        """Say that what runs on the thread here is alive, before anybody looks: the process may have been asleep."""
+        if here := [run_id for run_id, live in self._live.items() if live.run.thread_id == thread_id]:
+            await leases.renew(here)
 
     def start(self, run: Run) -> None:
         """Execute `run` in a task of its own."""

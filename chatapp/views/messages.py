@@ -49,6 +49,7 @@ async def edit(request: PersonRequest, thread_id: UUID, pk: int) -> HttpResponse
         return await _edit_box(request, thread_id, pk)
     command = ContentForm.read(request.POST)
     text = command.pop("content")
+    await runner.renew(thread_id)
     try:
         edited = await commands.edit(await engine.get(), thread_id, message=pk, text=text, by=request.user, **command)
     except (Invalid, Conflict) as error:

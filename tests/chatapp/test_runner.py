@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
+from branching.models import Run
 from chatapp import engine
 from chatapp.runner import runner
 from tests.branching.models import HANG, Scripted, models_with
@@ -61,6 +64,15 @@ async def test_a_server_that_stops_leaves_its_runs_interrupted_and_they_can_be_r
     await chat.post("runs/")
     await chat.rest()
     assert await chat.texts() == ["h1", "a reply"]
+
+
+@pytest.mark.parametrize("path", ["messages/", "runs/", "messages/{}/edit/"])
+async def test_a_run_is_not_given_up_because_its_process_was_asleep(chat: Tab, path: str) -> None:
+    live = await begin(chat)
+    said = (await chat.view()).versions[0]
+    await Run.objects.filter(pk=live.run.pk).aupdate(lease_until=timezone.now() - timedelta(hours=8))
+    assert (await chat.post(path.format(said.pk), content="h2")).status_code == 409
+    assert (await chat.view()).run.id == live.run.pk
 
 
 async def test_a_deleted_thread_takes_its_run_with_it(chat: Tab) -> None:
