@@ -13,7 +13,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test bench lint messages install e2e-deps
+.PHONY: help run test bench chaos lint messages install e2e-deps
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,8 +28,11 @@ run: install ## Install, set up the database with a demo, and serve on http://12
 test: $(VENV)/.installed-test e2e-deps ## Install what is needed and run all tests, those in a browser included
 	$(BIN)/python -m pytest
 
-bench: $(VENV)/.installed-test ## Measure the speed, as ratios within one run
+bench: $(VENV)/.installed-test ## Measure the speed, beside what it is compared with in the same run
 	$(BIN)/python -m tests.bench
+
+chaos: $(VENV)/.installed-test ## Kill the server under load 50 times (KILLS, SEED) and see that nothing is lost
+	$(BIN)/python -m tests.chaos
 
 lint: $(VENV)/.installed-test ## Check style and formatting
 	$(BIN)/ruff check .
