@@ -33,6 +33,7 @@ django.setup()  # here, not by pytest-django: that reads the settings before any
 
 from django.conf import settings  # noqa: E402
 from django.contrib.auth.models import User  # noqa: E402
+from django.utils import translation  # noqa: E402
 
 # The real one is slow on purpose.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -43,6 +44,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("asyncio") and item.get_closest_marker("django_db"):
             item.add_marker(pytest.mark.django_db(transaction=True), append=False)
+
+
+@pytest.fixture(autouse=True)
+def english() -> None:
+    """Begin each test in English: a page that Django's test client gets leaves its language on in the thread."""
+    translation.deactivate()
 
 
 @pytest.fixture
