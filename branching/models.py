@@ -151,3 +151,63 @@ class HeadMove(models.Model):
 
     def __str__(self) -> str:
         return f"{self.why}: {self.origin} -> {self.target}"
+
+
+class StoredThread(models.Model):
+    """A thread as the checkpoint saver knows it. LangGraph's name for it may be any text; ours is the Thread's id."""
+
+    name = models.TextField()
+    thread = models.OneToOneField(
+        Thread, on_delete=models.CASCADE, null=True, related_name="stored", help_text="Its Thread, with which it goes."
+    )
+
+    class Meta:
+        # Not on the field: that would make a second index on PostgreSQL.
+        constraints = [models.UniqueConstraint(fields=["name"], name="one_stored_thread")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class StoredCheckpoint(models.Model):
+    """A checkpoint of LangGraph, whole but for the pieces that its body names. See saver.py and encoding.py."""
+
+    thread = models.ForeignKey(StoredThread, on_delete=models.CASCADE, related_name="checkpoints", db_index=False)
+    ns = models.TextField(help_text="Empty, or the subgraph it belongs to.")
+    checkpoint_id = models.TextField()
+    parent_id = models.TextField(null=True)
+    run_id = models.TextField(null=True)
+    body = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["thread", "ns", "checkpoint_id"], name="one_stored_checkpoint")]
+        indexes = [models.Index(fields=["run_id"], name="stored_by_run", condition=Q(run_id__isnull=False))]
+
+    def __str__(self) -> str:
+        return self.checkpoint_id
+
+
+class StoredWrites(models.Model):
+    """What a task wrote after a checkpoint: pending until the next one has taken it in."""
+
+    pk = models.CompositePrimaryKey("thread", "ns", "checkpoint_id", "task_id")
+    thread = models.ForeignKey(StoredThread, on_delete=models.CASCADE, related_name="writes", db_index=False)
+    ns = models.TextField()
+    checkpoint_id = models.TextField()
+    task_id = models.TextField()
+    body = models.BinaryField(help_text="A list of the task's path, the place, the channel and the value of each.")
+
+    def __str__(self) -> str:
+        return f"{self.task_id} after {self.checkpoint_id}"
+
+
+class Piece(models.Model):
+    """A message, a large value, or a node in the tree of a list: named by its content, and stored once for a thread."""
+
+    pk = models.CompositePrimaryKey("thread", "name")
+    thread = models.ForeignKey(StoredThread, on_delete=models.CASCADE, related_name="pieces", db_index=False)
+    name = models.BinaryField(max_length=16)
+    data = models.BinaryField()
+
+    def __str__(self) -> str:
+        return bytes(self.name).hex()
