@@ -111,11 +111,13 @@ class _Course:
     async def _take(self, part: dict[str, Any]) -> AsyncIterator[RunEvent]:
         if part["ns"]:
             return
-        # Under `sync` durability a checkpoint is on disk before anything of the next superstep is heard.
-        async for event in self._record_all():
-            yield event
+        # Under `sync` durability a checkpoint is on disk before anything of the next superstep is heard; but LangGraph
+        # does not wait for the one that a run begins with.
+        if self.recorded or await self._has_begun_on_disk():
+            async for event in self._record_all():
+                yield event
         if part["type"] == "checkpoints":
-            self.coming = [history.from_event(part["data"])]
+            self.coming.append(history.from_event(part["data"]))
         elif part["type"] == "messages" and (text := self._spoken(*part["data"])):
             self.text += text
             yield Token(text)
@@ -135,9 +137,15 @@ class _Course:
         while self.coming:
             checkpoint = self.coming[0]
             followed = await _record(self.run, checkpoint)
-            self.coming, self.text, self.next = self.coming[1:], "", checkpoint.next
+            if self.recorded:
+                self.text = ""  # it holds what was said so far; the first one came before the first word
+            self.coming, self.next = self.coming[1:], checkpoint.next
             self.recorded.add(checkpoint.id)
             yield CheckpointSaved(checkpoint, followed)
+
+    async def _has_begun_on_disk(self) -> bool:
+        saver, thread_id = self.engine.saver, self.run.thread_id
+        return bool(self.coming) and await history.is_saved(saver, thread_id, self.coming[0].id)
 
     async def _settle(self, error: BaseException | None, *, stopped: bool) -> AsyncIterator[RunEvent]:
         """Bring the books in order at the end."""

@@ -163,6 +163,20 @@ def saving_only(engine: Engine, count: int) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def saving_held_back(engine: Engine) -> Iterator[asyncio.Event]:
+    """Nothing reaches the disk until the event is set."""
+    kind, let = type(engine.saver), asyncio.Event()
+    aput = kind.aput
+
+    async def put(saver: Any, *args: Any) -> Any:
+        await let.wait()
+        return await aput(saver, *args)
+
+    with patch.object(kind, "aput", put):
+        yield let
+
+
 async def _nothing(*args: Any, **kwargs: Any) -> None:
     pass
 

@@ -21,6 +21,7 @@ from tests.branching.conftest import (
     expire,
     is_saved,
     is_token,
+    saving_held_back,
     saving_only,
     screen,
     spoken,
@@ -50,6 +51,30 @@ async def test_a_checkpoint_is_on_disk_when_it_is_announced(chat: Story) -> None
         await reply.take()
         if is_saved(reply.heard[-1]):
             assert await history.is_saved(chat.engine.saver, chat.thread.pk, reply.heard[-1].checkpoint.id)
+
+
+async def test_a_run_that_speaks_before_its_first_checkpoint_is_on_disk_is_not_recorded_yet(chat: Story) -> None:
+    """A regeneration begins with a copy of its base, and LangGraph does not wait until that is saved."""
+    answers(chat, Scripted(replies=("a1", "one two three")))
+    await chat.send("q1")
+    with saving_held_back(chat.engine) as let:
+        reply = await (await chat.begin("replay", message=(await chat.version(1)).pk)).take_until(is_token)
+        assert not any(map(is_saved, reply.heard))
+        assert not await IndexedCheckpoint.objects.filter(run=reply.run).aexists()
+        let.set()
+        events = await reply.finish()
+    assert (spoken(events), await chat.screen()) == ("one two three", ["q1", "one two three 2/2"])
+
+
+async def test_what_was_said_before_the_first_checkpoint_was_on_disk_is_kept_by_a_stop(chat: Story) -> None:
+    answers(chat, Scripted(replies=("a1", ("one two", HANG))))
+    await chat.send("q1")
+    with saving_held_back(chat.engine) as let:
+        reply = await chat.begin("replay", message=(await chat.version(1)).pk)
+        await reply.take_until(lambda event: is_token(event) and "two" in event.text)
+        let.set()
+        assert ending(await reply.stop()) == "stopped"
+    assert await chat.screen() == ["q1", "one two 2/2"]
 
 
 async def test_the_tokens_of_a_reply_are_heard_once(story: Story) -> None:
@@ -285,6 +310,7 @@ class TestDying:
     @pytest.mark.parametrize("heard", [0, 1])
     async def test_what_a_dead_run_was_given_to_say_stays_whatever_is_said_next(self, chat: Story, heard: int) -> None:
         """It died before its first checkpoint, or after the one that announces the message."""
+        answers(chat, Scripted(replies=("a1", (HANG,))))
         await chat.send("q1")
         await (await (await chat.begin("send", text="q2")).take(heard)).crash()
         answers(chat, Scripted(replies=("a3",)))
