@@ -61,7 +61,8 @@ def undoable(thread_id: UUID) -> Any:
     """The moves that Undo can take back, newest first."""
     moves = HeadMove.objects.filter(thread_id=thread_id, undone=False).exclude(why__in=["undo", "repair"])
     known = IndexedCheckpoint.objects.filter(thread_id=thread_id).values("checkpoint_id")
-    led_somewhere = moves.exclude(origin=F("target")).exclude(target=None)
+    # A move with a run led somewhere though HEAD may not have stayed for it.
+    led_somewhere = moves.exclude(origin=F("target"), run=None).exclude(target=None)
     return led_somewhere.filter(Q(origin=None) | Q(origin__in=known)).order_by("-id")
 
 
@@ -143,7 +144,7 @@ def follow(run: Run, to: IndexedCheckpoint) -> bool:
     was = run.tip or run.base
     thread = Thread.objects.filter(pk=run.thread_id)
     here = thread.filter(head=None) if was is None else thread.filter(head=was)
-    followed = bool(here.update(head=to.checkpoint_id))
+    followed = not _was_just_undone(run) and bool(here.update(head=to.checkpoint_id))
     thread.update(revision=F("revision") + 1)
     if followed:
         HeadMove.objects.filter(run=run).update(target=to.checkpoint_id)
@@ -151,6 +152,14 @@ def follow(run: Run, to: IndexedCheckpoint) -> bool:
     else:
         pass_by(run, to)
     return followed
+
+
+def _was_just_undone(run: Run) -> bool:
+    """Whether HEAD is where `run` was since its move was undone, and not because the reader came back to it."""
+    last = HeadMove.objects.filter(thread_id=run.thread_id).order_by("-id").first()
+    if last is None or last.why != "undo":
+        return False
+    return HeadMove.objects.filter(Q(origin=last.target) | Q(origin=None), run=run, undone=True).exists()
 
 
 def pass_by(run: Run, to: IndexedCheckpoint) -> None:
@@ -162,7 +171,7 @@ def pass_by(run: Run, to: IndexedCheckpoint) -> None:
     was = run.tip or run.base
     own = HeadMove.objects.filter(run=run).order_by("-id").values("id")[:1]
     left = HeadMove.objects.filter(thread_id=run.thread_id, origin=was, id__gt=Subquery(own))
-    left.update(origin=to.checkpoint_id)
+    left.exclude(target=was).update(origin=to.checkpoint_id)
     if to.message:
         _remember_unseen(run.thread_id, to.message)
 

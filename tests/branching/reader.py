@@ -44,7 +44,7 @@ class Step:
 
     @property
     def leads_somewhere(self) -> bool:
-        return not self.undone and self.target is not None and self.target != self.origin
+        return not self.undone and self.target is not None and (self.journey or self.target != self.origin)
 
 
 @dataclass(eq=False)
@@ -56,6 +56,8 @@ class Reader:
     after: dict[Path, str | None] = field(default_factory=dict)
     """What was shown after each place when it was last on screen; None where the screen ended there."""
     steps: list[Step] = field(default_factory=list)
+    landed: str | None = None
+    """Where the last undo led, as long as nothing else was done since."""
     journeys: list[Journey] = field(default_factory=list)
     """The runs that may still get further: those under way, and the dead that have not been recovered."""
 
@@ -75,6 +77,7 @@ class Reader:
     def moves(self, to: Checkpoint, journey: Journey | None = None) -> None:
         """HEAD goes elsewhere; with `journey` that run sets out from there."""
         self.steps.append(Step(self.head, to.id, journey, self._company(journey)))
+        self.landed = None
         self.lands(to)
 
     def _company(self, journey: Journey | None) -> Journey | None:
@@ -85,6 +88,7 @@ class Reader:
     def says(self, journey: Journey) -> None:
         """A run sets out from where HEAD is."""
         self.steps.append(Step(self.head, self.head, journey, self._company(journey)))
+        self.landed = None
 
     def tries_again(self, journey: Journey) -> None:
         """A run goes on from where HEAD is; it belongs to the move that led here."""
@@ -96,7 +100,7 @@ class Reader:
 
     def hears(self, journey: Journey, checkpoint: Checkpoint, *, may_follow: bool = True) -> bool:
         """The run has got to this checkpoint. Whether HEAD goes along."""
-        follows = may_follow and journey.place == self.head
+        follows = may_follow and journey.place == self.head and not self._took_back(journey)
         journey.tip = checkpoint.id
         if follows:
             for step in self.steps:
@@ -105,6 +109,11 @@ class Reader:
         else:
             self.misses(path_of(checkpoint))
         return follows
+
+    def _took_back(self, journey: Journey) -> bool:
+        """Whether one is where the run was because one has just undone it, not because one came back to it."""
+        undone = [step for step in self.steps if step.journey is journey and step.undone]
+        return bool(self.landed) and any(step.origin in (None, self.landed) for step in undone)
 
     def misses(self, place: Path) -> None:
         """A branch grew unseen: it is what one comes back to, unless one chose or stopped there on purpose."""
@@ -124,3 +133,4 @@ class Reader:
         origin = last.left.place if last.left else last.origin
         last.undone = True
         self.lands(tree.checkpoints[origin or next(iter(tree.checkpoints))])
+        self.landed = self.head

@@ -208,6 +208,9 @@ class TestUndo:
         await chat.switch((await chat.version(1)).next)
         await reply.finish()
         assert screen(await chat.undo()) == ["q1", "a1 1/2", "q2", "a3"]
+        # The moves before are taken back to where they really began, though that is where the reply set out, too.
+        assert screen(await chat.undo()) == ["q1", "a1 1/2"]
+        assert screen(await chat.undo()) == ["q1", "a2 2/2"]
 
     async def test_of_a_send_in_the_making_takes_it_off_the_screen_for_good(self, chat: Story) -> None:
         """The reply goes on unseen and is found under `later`; leaving and undoing that comes back without it."""
@@ -219,6 +222,29 @@ class TestUndo:
         await reply.finish()
         view = await chat.undo()
         assert screen(view) == ["q1", "a2 2/2"] and view.later
+
+    @pytest.mark.parametrize("earlier", [0, 1])
+    async def test_of_a_send_that_nothing_has_come_of_yet_is_not_taken_back_by_its_run(
+        self, chat: Story, earlier: int
+    ) -> None:
+        """HEAD is where the run sets out, but not for its sake."""
+        for number in range(earlier):
+            await chat.send(f"q{number}")
+        before = await chat.screen()
+        reply = await (await chat.begin("send", text="q")).take(1 - earlier)
+        assert screen(await chat.undo()) == before
+        await reply.finish()
+        view = await chat.view()
+        assert screen(view) == before and view.later
+
+    async def test_of_a_regeneration_passes_over_a_switch_to_where_one_was_already(self, chat: Story) -> None:
+        await chat.send("q1")
+        reply = await (await chat.begin("replay", message=(await chat.version(1)).pk)).take_until(is_token)
+        await chat.go((await chat.view()).run.tip)
+        await chat.undo()
+        await reply.finish()
+        assert await chat.screen() == ["q1", "a1 1/2"]
+        assert (await chat.undo()).is_empty
 
     async def test_while_it_is_being_answered_an_edit_is_undone_and_stays_a_version(self, chat: Story) -> None:
         await chat.send("q1")
