@@ -30,10 +30,19 @@ TERMINATED = 0.15
 LOOKED_AT = 10
 """After so many ends everybody holds still, and the index is compared with the checkpoints."""
 PATIENCE = 60
-TROUBLE = re.compile(
-    r"A run broke off|could not be|Exception in ASGI|never retrieved|never awaited|Internal Server Error|locked"
-)
-"""What a server's log holds only where something is wrong. Failures of the model are meant to be there."""
+TROUBLE = re.compile(r"A run broke off|could not be|never retrieved|never awaited|HTTP/1.1\" 500|locked")
+CRASH, SHUTDOWN = "Exception in ASGI application", "timeout graceful shutdown exceeded"
+"""What a server's log holds only where something is wrong. Failures of the model are meant to be there, and so is the
+end of a socket that was being opened when the server was told to stop: uvicorn cancels it after its time."""
+
+
+def troubles(log: str) -> list[str]:
+    """The lines of the log that tell of something wrong."""
+    crashes = [each for each in log.split(CRASH)[1:] if SHUTDOWN not in each.split("INFO:")[0]]
+    return [
+        *(line for line in log.splitlines() if TROUBLE.search(line)),
+        *(f"{CRASH}{each[:3000]}" for each in crashes),
+    ]
 
 
 async def storm(server: Server, world: World, kills: int) -> None:
@@ -133,7 +142,7 @@ async def run(seed: int, kills: int, folder: Path) -> Ledger:
         server.manage("check_threads")
     except AssertionError as error:
         ledger.findings.append(f"check_threads at the end: {error}")
-    ledger.findings += [line for line in server.log().splitlines() if TROUBLE.search(line)]
+    ledger.findings += troubles(server.log())
     return ledger
 
 
