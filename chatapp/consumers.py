@@ -27,7 +27,7 @@ Well under the 60 seconds after which the channel layer forgets a tab that is sl
 MESSAGES_HEARD = 20
 """A page sends nothing; who sends more than this is no page of ours."""
 
-SMALL = 600
+SMALL = 1_000
 """So many characters of a live reply are sent again, as they grow, whatever it has cost."""
 
 SPARE, SHARE, RATE = 24_000, 1.1, 4_000

@@ -28,6 +28,7 @@ LONG = 20_000
 Definitions = tuple[tuple[str, str, str], ...]
 """The link definitions of a text: name, address, title."""
 
+ENDED_BY_BLANK = ("paragraph_open", "heading_open", "table_open", "blockquote_open", "fence", "hr")
 BLOCKS = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "blockquote", "td", "th")
 
 _cleaner = nh3.Cleaner(
@@ -63,7 +64,7 @@ _short, _long = lru_cache(maxsize=1024)(_whole), lru_cache(maxsize=32)(_whole)
 
 def blocks(text: str) -> list[SafeString]:
     """The text as HTML, one piece for each top-level block."""
-    sources, _, definitions = _split(_normal(text), ())
+    sources, _, _, definitions = _split(_normal(text), ())
     return [_block(source, definitions) for source in sources]
 
 
@@ -120,11 +121,11 @@ class Growing:
         whole, half = (self._rest[:-1], "\r") if self._rest.endswith("\r") else (self._rest, "")
         lines, line = _cut(_normal(whole))
         # Only whole lines tell which block is over: `*` begins a list, but `*this` goes on with the paragraph.
-        sources, rest, self._definitions = _split(lines, self._definitions)
-        settled = [_block(source, self._definitions) for source in sources[:-1]]
+        sources, over, rest, self._definitions = _split(lines, self._definitions)
+        settled = [_block(source, self._definitions) for source in sources[:over]]
         self.settled += settled
         self._settled_size += sum(map(len, settled))
-        sources, _, known = _split(rest + line, self._definitions)
+        sources, _, _, known = _split(rest + line, self._definitions)
         self._open = [_render(source, known) for source in sources]
         self._rest = rest + line + half
         self._is_fresh = True
@@ -136,16 +137,25 @@ def _cut(source: str) -> tuple[str, str]:
     return source[:end], source[end:]
 
 
-def _split(source: str, known: Definitions) -> tuple[list[str], str, Definitions]:
-    """The sources of the top-level blocks, all that stands from the last one on, and the link definitions so far."""
+def _split(source: str, known: Definitions) -> tuple[list[str], int, str, Definitions]:
+    """The sources of the top-level blocks, how many of them are over, all that stands after those, and the link
+    definitions so far."""
     env: EnvType = _environment(known)
     tokens: list[Token] = []
     _parser.block.parse(source, _parser, env, tokens)
     lines = source.split("\n")
-    spans = [token.map for token in tokens if token.level == 0 and token.nesting >= 0 and token.map]
-    rest = "\n".join(lines[spans[-1][0] :]) if spans else source
+    tops = [token for token in tokens if token.level == 0 and token.nesting >= 0 and token.map]
+    spans = [token.map for token in tops]
+    over = len(tops) if tops and _is_over(tops[-1], lines) else max(0, len(tops) - 1)
+    start = 0 if not spans else spans[over][0] if over < len(spans) else spans[-1][1]
     definitions = tuple((name, link["href"], link["title"]) for name, link in env["references"].items())
-    return ["\n".join(lines[start:end]) for start, end in spans], rest, definitions
+    return ["\n".join(lines[start:end]) for start, end in spans], over, "\n".join(lines[start:]), definitions
+
+
+def _is_over(block: Token, lines: list[str]) -> bool:
+    """Whether nothing that may follow the text's last block can still be a part of it: a blank line ends most kinds."""
+    end = block.map[1]
+    return block.type in ENDED_BY_BLANK and end < len(lines) - 1 and not lines[end].strip()
 
 
 def _environment(definitions: Definitions) -> EnvType:
