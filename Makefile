@@ -13,7 +13,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test bench chaos lint messages install e2e-deps
+.PHONY: help run test bench chaos lint messages install e2e-deps postgres
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,8 +25,9 @@ run: install ## Install, set up the database with a demo, and serve on http://12
 	@exec $(BIN)/python -m uvicorn chatapp.asgi:application --host $(HOST) --port $(PORT) \
 		--lifespan on --timeout-graceful-shutdown 5
 
-test: $(VENV)/.installed-test e2e-deps ## Install what is needed and run all tests, those in a browser included
+test: $(VENV)/.installed-test e2e-deps postgres ## Install what is needed and run all tests, those in a browser included
 	$(BIN)/python -m pytest
+	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest tests/branching
 
 bench: $(VENV)/.installed-test ## Measure the speed, beside what it is compared with in the same run
 	$(BIN)/python -m tests.bench
@@ -45,6 +46,9 @@ install: $(VENV)/.installed ## Make the virtual environment and install what the
 
 e2e-deps: ## See to it that there is a Chromium for the browser tests
 	@.ci/need chromium
+
+postgres: ## See to it that there is a PostgreSQL for the tests
+	@.ci/need postgres
 
 # pip comes last: where it is, the environment is whole.
 $(BIN)/pip:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
+import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 TRUE = ("1", "true", "yes", "on")
@@ -45,6 +47,20 @@ def env_list(name: str, default: tuple[str, ...] = ()) -> list[str]:
     if not all(parts) or any(" " in part for part in parts):
         raise _refusal(name, value, "values separated by single commas, none of them empty")
     return parts
+
+
+def env_database(name: str, default: dict[str, Any], postgresql: dict[str, Any]) -> dict[str, Any]:
+    """The database that a URL of PostgreSQL names, with the settings for one; without a URL, the default."""
+    url = env_str(name, "")
+    if not url:
+        return default
+    try:
+        database = dj_database_url.parse(url)
+    except ValueError as exc:
+        raise ImproperlyConfigured(f"{name} is not understood: {exc}") from exc
+    if database.get("ENGINE") != "django.db.backends.postgresql":
+        raise ImproperlyConfigured(f"{name} is not understood. It must be postgres://user:password@host/database.")
+    return database | postgresql | {"OPTIONS": database.get("OPTIONS", {}) | postgresql["OPTIONS"]}
 
 
 def _refusal(name: str, value: str, accepted: str) -> ImproperlyConfigured:

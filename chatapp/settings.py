@@ -8,7 +8,7 @@ from pathlib import Path
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from chatapp.env import env_bool, env_int, env_list, env_str
+from chatapp.env import env_bool, env_database, env_int, env_list, env_str
 
 # LangGraph reads this once, when it is imported: without it a tampered checkpoint file could run code on reading.
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
@@ -89,21 +89,25 @@ MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 
 # Database
 
-DATABASES = {
-    "default": {
-        "ENGINE": "django.db.backends.sqlite3",
-        "NAME": DATA_DIR / "app.sqlite3",
-        "CONN_MAX_AGE": 0,
-        "OPTIONS": {
-            # A writer waits its turn at the start of its transaction; begun as a reader it would fail at once.
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
-        },
-        # A file like the real one: threads and tasks of a test must meet the same locks.
-        "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
-    }
+SQLITE = {
+    "ENGINE": "django.db.backends.sqlite3",
+    "NAME": DATA_DIR / "app.sqlite3",
+    "OPTIONS": {
+        # A writer waits its turn at the start of its transaction; begun as a reader it would fail at once.
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+    },
+    # A file like the real one: threads and tasks of a test must meet the same locks.
+    "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
 }
+POSTGRESQL = {
+    # A request has a thread, and so a connection, of its own: the pool hands them on, and keeps their number down.
+    "OPTIONS": {"pool": {"min_size": 1, "max_size": 20, "timeout": 20}},
+    # A connection is looked at before it is used: the server may have been started anew.
+    "CONN_HEALTH_CHECKS": True,
+}
+DATABASES = {"default": env_database("DATABASE_URL", SQLITE, POSTGRESQL) | {"CONN_MAX_AGE": 0}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Channels

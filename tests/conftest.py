@@ -9,7 +9,7 @@ import tempfile
 
 # Before Django reads its settings: nothing that a developer has set reaches the tests.
 OURS = ("DEBUG", "SECRET_KEY", "DATA_DIR", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "PLAIN_HTTP", "TIME_ZONE")
-OURS += ("LOG_LEVEL", "WEB_CONCURRENCY", "HOST", "PORT")
+OURS += ("LOG_LEVEL", "WEB_CONCURRENCY", "HOST", "PORT", "DATABASE_URL")
 for name in list(os.environ):
     if name in OURS or name.startswith(("CHAT_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_")):
         del os.environ[name]
@@ -24,15 +24,20 @@ os.environ.update(
     CHAT_GUESTS="0",
     CHAT_TOKEN_DELAY_MS="0",
     DJANGO_SETTINGS_MODULE="chatapp.settings",
+    DATABASE_URL=os.environ.get("TEST_DATABASE_URL", ""),  # tests/postgres.py sets it
 )
+
+from collections.abc import Iterator  # noqa: E402
 
 import django  # noqa: E402
 import pytest  # noqa: E402
 
 django.setup()  # here, not by pytest-django: that reads the settings before any conftest has had its say
 
+from asgiref.sync import SyncToAsync  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.contrib.auth.models import User  # noqa: E402
+from django.db import connections  # noqa: E402
 from django.utils import translation  # noqa: E402
 
 # The real one is slow on purpose.
@@ -50,6 +55,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def english() -> None:
     """Begin each test in English: a page that Django's test client gets leaves its language on in the thread."""
     translation.deactivate()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """At the end, let go of the database in the thread that serves async code, or it could not be dropped."""
+    yield
+    SyncToAsync.single_thread_executor.submit(connections.close_all).result()
 
 
 @pytest.fixture

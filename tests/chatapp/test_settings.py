@@ -97,10 +97,25 @@ def test_plain_http_is_an_explicit_choice(read: Any) -> None:
 
 
 def test_data_lives_in_one_private_folder(read: Any, tmp_path: Path) -> None:
-    settings = read(DATA_DIR=str(tmp_path / "here"))
+    settings = read(DATA_DIR=str(tmp_path / "here"), DATABASE_URL="")
     assert settings["DATABASES"]["default"]["NAME"] == tmp_path / "here" / "app.sqlite3"
     assert settings["CHAT_CHECKPOINTS_PATH"].parent == tmp_path / "here"
     assert (tmp_path / "here").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_url_names_another_database(read: Any) -> None:
+    database = read(DATABASE_URL="postgres://me:s%40crit@db.example:5433/chat?sslmode=require")["DATABASES"]["default"]
+    assert database["ENGINE"] == "django.db.backends.postgresql"
+    assert (database["USER"], database["PASSWORD"], database["HOST"]) == ("me", "s@crit", "db.example")
+    assert (database["PORT"], database["NAME"], database["OPTIONS"]["sslmode"]) == (5433, "chat", "require")
+    assert database["OPTIONS"]["pool"], "a request has a connection of its own, so their number is held down"
+    assert database["CONN_MAX_AGE"] == 0
+
+
+@pytest.mark.parametrize("url", ["mysql://me@db.example/chat", "sqlite:///x", "postgres//", "what://x", "p:s"])
+def test_a_url_of_anything_else_is_refused_by_name(read: Any, url: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL"):
+        read(DATABASE_URL=url)
 
 
 def test_a_bare_checkout_needs_no_variables_for_its_commands(tmp_path: Path) -> None:
