@@ -13,7 +13,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test bench chaos lint messages install e2e-deps postgres
+.PHONY: help run test bench chaos lint messages install reset e2e-deps postgres
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ messages: $(VENV)/.installed-test ## Collect the texts to translate, and compile
 	$(BIN)/python -m tests.messages
 
 install: $(VENV)/.installed ## Make the virtual environment and install what the app runs on
+
+reset: install ## Delete a developer's data: all accounts and conversations. Asks first
+	$(BIN)/python manage.py reset
 
 e2e-deps: ## See to it that there is a Chromium for the browser tests
 	@.ci/need chromium

@@ -14,7 +14,7 @@ from branching.llm import Models
 
 @dataclass
 class Engine:
-    """One per process and event loop: savers belong to the loop that first used them."""
+    """One per process."""
 
     saver: BaseCheckpointSaver
     models: Models

@@ -80,7 +80,7 @@ def _return_to(last: HeadMove) -> IndexedCheckpoint | None:
 
 def locked(thread_id: UUID) -> Thread:
     """The thread's row, held until the transaction ends. Raises `NoSuchThread`."""
-    thread = Thread.objects.select_for_update().filter(pk=thread_id, deleting=False).first()
+    thread = Thread.objects.select_for_update().filter(pk=thread_id).first()
     if thread is None:
         raise NoSuchThread
     return thread

@@ -20,7 +20,6 @@ class Thread(models.Model):
     head = models.CharField(max_length=64, null=True, blank=True, help_text="Checkpoint id; written by heads.py alone.")
     head_version = models.PositiveIntegerField(default=0)
     revision = models.PositiveIntegerField(default=0)
-    deleting = models.BooleanField(default=False, help_text="Its checkpoints are going; the row goes last.")
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now_add=True, db_index=True)
 

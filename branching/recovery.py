@@ -89,7 +89,7 @@ def _unsettled(thread_id: UUID) -> list[Run]:
 
 
 def _left_behind() -> QuerySet[Run]:
-    return Run.objects.filter(ended_at=None, thread__deleting=False).exclude(status__in=Run.ACTIVE)
+    return Run.objects.filter(ended_at=None).exclude(status__in=Run.ACTIVE)
 
 
 @on_database

@@ -40,7 +40,7 @@ async def execute(engine: Engine, run: Run, stop: asyncio.Event) -> AsyncIterato
             async for event in events:
                 yield event
     except NoSuchThread:
-        # It was deleted meanwhile; so is what has been saved since.
+        # It was deleted meanwhile; what has been saved since belongs to no one.
         await engine.saver.adelete_thread(str(run.thread_id))
         yield RunEnded("stopped")
     except BaseException:
@@ -245,7 +245,7 @@ def _start(run: Run) -> int | None:
 
     None if it is not to begin any more: it waited so long that it was given up, or its thread is gone.
     """
-    queued = Run.objects.filter(pk=run.pk, status=Run.Status.QUEUED, thread__deleting=False)
+    queued = Run.objects.filter(pk=run.pk, status=Run.Status.QUEUED)
     if not queued.update(status=Run.Status.RUNNING, lease_until=leases.from_now()):
         return None
     base = IndexedCheckpoint.objects.filter(thread=run.thread_id, checkpoint_id=run.base).first()

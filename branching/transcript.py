@@ -57,7 +57,7 @@ def repair_head(thread_id: UUID) -> bool:
 
 
 def _thread(thread_id: UUID) -> Thread:
-    thread = Thread.objects.filter(pk=thread_id, deleting=False).first()
+    thread = Thread.objects.filter(pk=thread_id).first()
     if thread is None:
         raise NoSuchThread
     return thread

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from typing import Any
 
 from django.core.asgi import get_asgi_application
@@ -18,10 +16,12 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 from django.conf import settings  # noqa: E402
-from django.db import DatabaseError  # noqa: E402
+from django.db import DatabaseError, connections  # noqa: E402
 
 from branching import leases, recovery  # noqa: E402
+from branching.database import on_database  # noqa: E402
 from chatapp import engine, routing  # noqa: E402
+from chatapp.alone import alone_with  # noqa: E402
 from chatapp.runner import runner  # noqa: E402
 
 Message = dict[str, Any]
@@ -34,7 +34,7 @@ async def lifespan(
     await receive()
     with ExitStack() as held:
         try:
-            held.enter_context(_alone_with(settings.DATA_DIR))
+            held.enter_context(alone_with(settings.DATA_DIR))
             await _open()
         except DatabaseError as error:
             message = f"The database is not ready ({error}). Run `manage.py migrate` first."
@@ -44,7 +44,7 @@ async def lifespan(
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await runner.close()
-        await engine.close()
+        await on_database(connections.close_all)()
     await send({"type": "lifespan.shutdown.complete"})
 
 
@@ -54,19 +54,10 @@ NOT_ALONE = (
 )
 
 
-@contextmanager
-def _alone_with(folder: Path) -> Iterator[None]:
-    """Hold the folder for this process. Raises `BlockingIOError` while another holds it; a dead one holds nothing."""
-    with (folder / "server.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-
-
 async def _open() -> None:
-    opened = await engine.get()
     # This process is the only one, so whoever still runs has died with the last one.
     await leases.bury_all()
-    await recovery.recover_all(opened)
+    await recovery.recover_all(engine.get())
 
 
 application = ProtocolTypeRouter(

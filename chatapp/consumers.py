@@ -146,7 +146,7 @@ class ThreadConsumer(AsyncWebsocketConsumer):
             return await self.close(code=NOT_SIGNED_IN)
         await self._join()
         await runner.renew(self.thread_id)
-        await recovery.recover(await engine.get(), self.thread_id)
+        await recovery.recover(engine.get(), self.thread_id)
         # A run under way makes revisions that show nothing new, and its end is told of.
         is_live = self.live is not None and runner.live(self.live.run.pk) is self.live
         revision, head_version = await threads.numbers(self.thread_id)

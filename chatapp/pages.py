@@ -51,7 +51,7 @@ async def at(thread_id: UUID, checkpoint_id: str) -> Page:
 
 async def _page(view: ThreadView, change: int) -> Page:
     assistant = assistants.get(view.assistant)
-    models = (await engine.get()).models if assistant.uses_model else None
+    models = engine.get().models if assistant.uses_model else None
     place = view.open_reply
     live = runner.live(place.run_id) if place and place.run_id and place.state == "streaming" else None
     reply = live.reply if live else None

@@ -47,7 +47,7 @@ class Runner:
     async def begin(self, command: Callable[..., Awaitable[Run | None]], thread_id: UUID, **arguments: Any) -> None:
         """Carry out a command of `commands.py`, and execute the run that it leads to, if it does."""
         await self.renew(thread_id)
-        if run := await commands.begin(await engine.get(), command, thread_id, **arguments):
+        if run := await commands.begin(engine.get(), command, thread_id, **arguments):
             self.start(run)
 
     async def renew(self, thread_id: UUID) -> None:
@@ -90,7 +90,7 @@ class Runner:
     async def _drive(self, live: Live) -> None:
         telling = asyncio.create_task(self._tell(live))
         try:
-            async for event in runs.execute(await engine.get(), live.run, live.stop):
+            async for event in runs.execute(engine.get(), live.run, live.stop):
                 await self._take(live, event)
         except Exception:
             log.exception("A run broke off.", extra={"run_id": live.run.pk, "thread_id": live.run.thread_id})

@@ -189,7 +189,6 @@ LOGGING = {
 
 # Ours
 
-CHAT_CHECKPOINTS_PATH = DATA_DIR / "checkpoints.sqlite3"
 CHAT_MODEL = env_str("CHAT_MODEL", "")
 CHAT_MODEL_BASE_URL = env_str("CHAT_MODEL_BASE_URL", "")
 CHAT_TOKEN_DELAY_MS = env_int("CHAT_TOKEN_DELAY_MS", 15, high=10_000)

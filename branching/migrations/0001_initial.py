@@ -24,7 +24,6 @@ class Migration(migrations.Migration):
                 ('head', models.CharField(blank=True, help_text='Checkpoint id; written by heads.py alone.', max_length=64, null=True)),
                 ('head_version', models.PositiveIntegerField(default=0)),
                 ('revision', models.PositiveIntegerField(default=0)),
-                ('deleting', models.BooleanField(default=False, help_text='Its checkpoints are going; the row goes last.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('updated_at', models.DateTimeField(auto_now_add=True, db_index=True)),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='threads', to=settings.AUTH_USER_MODEL)),

@@ -51,7 +51,7 @@ async def edit(request: PersonRequest, thread_id: UUID, pk: int) -> HttpResponse
     text = command.pop("content")
     await runner.renew(thread_id)
     try:
-        edited = await commands.edit(await engine.get(), thread_id, message=pk, text=text, by=request.user, **command)
+        edited = await commands.edit(engine.get(), thread_id, message=pk, text=text, by=request.user, **command)
     except (Invalid, Conflict) as error:
         return await _edit_box(request, thread_id, pk, text=text, error=error)
     return await changed(request, thread_id, "stream/edited.html" if edited else "stream/changed.html")

@@ -37,7 +37,7 @@ async def create(request: PersonRequest) -> HttpResponse:
 
 
 async def _welcome(request: PersonRequest, *, status: int = 200, error: str = "") -> HttpResponse:
-    context = {**await sidebar(request), "model": (await engine.get()).models, "error": error}
+    context = {**await sidebar(request), "model": engine.get().models, "error": error}
     return render(request, "chat/home.html", context, status=status)
 
 
@@ -79,7 +79,7 @@ async def delete(request: PersonRequest, thread_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return render(request, "chat/delete.html", {"thread": thread, **await sidebar(request)})
     await runner.stop_thread(thread_id)
-    await threads.delete(await engine.get(), thread_id)
+    await threads.delete(thread_id)
     await stream.announce(thread_id)
     await stream.announce_list(request.user.pk)
     return redirect("home")

@@ -12,7 +12,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 DATA_DIR = tempfile.TemporaryDirectory(prefix="switchback-bench-")
 os.environ.update(DEBUG="1", DATA_DIR=DATA_DIR.name, DJANGO_SETTINGS_MODULE="chatapp.settings")
@@ -25,9 +24,9 @@ from django.contrib.auth.models import User  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 
 from branching import commands, heads, history, llm, runs, threads, transcript, tree  # noqa: E402
-from branching.checkpointer import open_saver  # noqa: E402
 from branching.engine import Engine  # noqa: E402
 from branching.models import Thread  # noqa: E402
+from branching.saver import DjangoSaver  # noqa: E402
 
 TURNS = 300
 SHORT = 10
@@ -83,17 +82,16 @@ async def seconds(action: Callable[[], Awaitable[None]], times: int) -> float:
 async def main() -> int:
     """Measure, print, and fail where a page is not `FASTER` times faster than the history."""
     owner = await User.objects.acreate_user("bench")
-    async with open_saver(Path(DATA_DIR.name) / "checkpoints.sqlite3") as saver:
-        engine = Engine(saver, llm.open_models(chat_model="", base_url="", token_delay=0))
-        short, long = await grow(engine, owner, SHORT), await grow(engine, owner, TURNS)
-        opened = {
-            turns: await seconds(lambda t=thread: transcript.read(t.pk), 21)
-            for turns, thread in ((SHORT, short), (TURNS, long))
-        }
-        switched = {
-            turns: await seconds(lambda t=thread: switch(t), 21) for turns, thread in ((SHORT, short), (TURNS, long))
-        }
-        derived = await seconds(lambda: derive(engine, long), 3)
+    engine = Engine(DjangoSaver(), llm.open_models(chat_model="", base_url="", token_delay=0))
+    short, long = await grow(engine, owner, SHORT), await grow(engine, owner, TURNS)
+    opened = {
+        turns: await seconds(lambda t=thread: transcript.read(t.pk), 21)
+        for turns, thread in ((SHORT, short), (TURNS, long))
+    }
+    switched = {
+        turns: await seconds(lambda t=thread: switch(t), 21) for turns, thread in ((SHORT, short), (TURNS, long))
+    }
+    derived = await seconds(lambda: derive(engine, long), 3)
     for name, measured in (("open", opened), ("switch", switched)):
         print(
             f"{name:7} {SHORT} turns {measured[SHORT] * 1000:7.1f} ms   {TURNS} turns {measured[TURNS] * 1000:7.1f} ms"

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -16,17 +15,16 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from branching import check, commands, heads, history, llm, runs, threads, transcript, tree
-from branching.checkpointer import open_saver
 from branching.engine import Engine
 from branching.local_model import LocalModel
 from branching.models import Run, Thread
+from branching.saver import DjangoSaver
 from branching.types import CheckpointSaved, RunEnded, RunEvent, ThreadView, Token, Version
 
 
 @pytest.fixture
-async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_saver(tmp_path / "checkpoints.sqlite3") as saver:
-        yield Engine(saver, llm.open_models(chat_model="", base_url="", token_delay=0))
+def engine(db: None) -> Engine:
+    return Engine(DjangoSaver(), llm.open_models(chat_model="", base_url="", token_delay=0))
 
 
 class Story:
@@ -151,7 +149,7 @@ class Reply:
 def saving_only(engine: Engine, count: int) -> Iterator[None]:
     """The disk takes so many checkpoints more, then it is full."""
     kind, left = type(engine.saver), iter(range(count))
-    aput = kind.aput
+    aput = vars(kind)["aput"]
 
     async def put(saver: Any, *args: Any) -> Any:
         if next(left, None) is None:
@@ -167,7 +165,7 @@ def saving_only(engine: Engine, count: int) -> Iterator[None]:
 def saving_held_back(engine: Engine) -> Iterator[asyncio.Event]:
     """Nothing reaches the disk until the event is set."""
     kind, let = type(engine.saver), asyncio.Event()
-    aput = kind.aput
+    aput = vars(kind)["aput"]
 
     async def put(saver: Any, *args: Any) -> Any:
         await let.wait()

@@ -9,17 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connections
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
@@ -28,12 +24,12 @@ from langchain_core.runnables.config import ensure_config
 from pydantic import PrivateAttr
 
 from branching import check, commands, heads, history, index, recovery, threads, tree
-from branching.checkpointer import open_saver
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import BranchingError, HeadMoved, NothingToUndo, RunInProgress
 from branching.local_model import LocalModel
 from branching.models import HeadMove, IndexedCheckpoint, Message, Thread
+from branching.saver import DjangoSaver
 from branching.types import Checkpoint, CheckpointSaved, RunEnded, ThreadView, Token, Version
 from tests.branching.conftest import Reply, Story
 from tests.branching.models import models_with
@@ -561,14 +557,8 @@ def loop() -> Iterator[asyncio.Runner]:
 
 
 @pytest.fixture
-def engine(loop: asyncio.Runner, tmp_path: Path) -> Iterator[Engine]:
-    stack = AsyncExitStack()
-    saver = loop.run(stack.enter_async_context(open_saver(tmp_path / "checkpoints.sqlite3")))
-    # One connection for all: to open one for each read takes longer than the reads.
-    with patch.dict(connections.settings["default"], CONN_MAX_AGE=None):
-        yield Engine(saver, models_with(Puppet()))
-        loop.run(on_database(connections.close_all)())
-    loop.run(stack.aclose())
+def engine(db: None) -> Engine:
+    return Engine(DjangoSaver(), models_with(Puppet()))
 
 
 @pytest.mark.django_db(transaction=True)

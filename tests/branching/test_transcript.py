@@ -11,7 +11,7 @@ from django.db import connection, reset_queries
 
 from branching import heads, index, transcript
 from branching.database import on_database
-from branching.exceptions import NoSuchCheckpoint, NoSuchThread
+from branching.exceptions import NoSuchCheckpoint
 from branching.models import Thread
 from branching.types import Checkpoint, Content
 from tests.branching.conftest import Story, answers, is_token, screen
@@ -116,12 +116,6 @@ class TestReadAt:
         checkpoint = (await story.view()).head if unknown == "of another thread" else unknown
         with pytest.raises(NoSuchCheckpoint):
             await transcript.read_at(chat.thread.pk, checkpoint)
-
-    async def test_a_thread_that_is_being_deleted_does_not_exist(self, chat: Story) -> None:
-        await Thread.objects.filter(pk=chat.thread.pk).aupdate(deleting=True)
-        for read in (transcript.read(chat.thread.pk), transcript.read_at(chat.thread.pk, "x")):
-            with pytest.raises(NoSuchThread):
-                await read
 
 
 class TestRevision:

@@ -27,7 +27,7 @@ async def process() -> AsyncIterator[None]:
     """What a server process opens, closed when the test ends."""
     yield
     await runner.close()
-    await engine.close()
+    engine.get.cache_clear()
 
 
 class Tab:
@@ -74,7 +74,7 @@ WORDS = "".join(f"word{number} " for number in range(40))
 @pytest.fixture
 async def chat(tab: Tab) -> Tab:
     """Alice's empty thread with a model that says `WORDS`, one by one, with a little time between them."""
-    (await engine.get()).models = models_with(Scripted(replies=(WORDS,), token_delay=0.02))
+    engine.get().models = models_with(Scripted(replies=(WORDS,), token_delay=0.02))
     return Tab(tab.client, await threads.create(tab.thread.owner, assistant="chat"))
 
 

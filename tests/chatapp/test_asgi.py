@@ -35,7 +35,7 @@ async def served() -> AsyncIterator[dict[str, Any]]:
 async def killed_after_its_last_checkpoint(tab: Tab, text: str) -> Run:
     """A run of which the saver has everything and the index nothing."""
     run = await commands.send(tab.thread.pk, text=text, head_version=(await tab.view()).head_version)
-    graph = (await engine.get()).graph("echo")
+    graph = engine.get().graph("echo")
     config = history.config_for(tab.thread.pk, run.base, **{history.RUN: str(run.pk)})
     await graph.ainvoke({"messages": [HumanMessage(text, id=run.input["id"])]}, config, durability="sync")
     await Run.objects.filter(pk=run.pk).aupdate(status=Run.Status.RUNNING)

@@ -98,7 +98,7 @@ async def test_case_41_a_tab_on_another_version_hears_nothing_of_the_reply(chat:
 async def test_a_long_reply_costs_little_more_than_itself(tab: Tab) -> None:
     """The live frames of a reply of 200,000 characters in blocks of all sizes, up to 28,000."""
     text = "".join(f"{'ten-letters ' * (10 * 2 ** (number % 9))}\n\n" for number in range(36))
-    (await engine.get()).models = models_with(Scripted(replies=(text,)))
+    engine.get().models = models_with(Scripted(replies=(text,)))
     chat = Tab(tab.client, await threads.create(tab.thread.owner, assistant="chat"))
     socket = await connected(chat)
     await socket.receive_from()

@@ -36,8 +36,8 @@ FLOOD = "".join(f"w{number} " for number in range(5_000))
 
 async def chat_with(tab: Tab, model: LocalModel) -> Tab:
     """Another thread of Alice's, with this model."""
-    (await engine.get()).models = models_with(model)
-    (await engine.get()).graphs.clear()
+    engine.get().models = models_with(model)
+    engine.get().graphs.clear()
     return Tab(tab.client, await threads.create(tab.thread.owner, assistant="chat"))
 
 

@@ -23,7 +23,7 @@ SAID = "some words "
 
 async def begin(chat: Tab) -> object:
     """A reply that has said something and then hangs."""
-    (await engine.get()).models = models_with(Scripted(replies=((SAID, HANG),)))
+    engine.get().models = models_with(Scripted(replies=((SAID, HANG),)))
     await chat.post("messages/", content="h1")
     live = runner.live((await chat.view()).run.id)
     async with asyncio.timeout(5):
@@ -59,8 +59,8 @@ async def test_a_server_that_stops_leaves_its_runs_interrupted_and_they_can_be_r
     await begin(chat)
     await runner.close()
     assert (await chat.view()).open_reply.state == "lost"
-    (await engine.get()).models = models_with(Scripted(replies=("a reply",)))
-    (await engine.get()).graphs.clear()
+    engine.get().models = models_with(Scripted(replies=("a reply",)))
+    engine.get().graphs.clear()
     await chat.post("runs/")
     await chat.rest()
     assert await chat.texts() == ["h1", "a reply"]
@@ -79,5 +79,5 @@ async def test_a_deleted_thread_takes_its_run_with_it(chat: Tab) -> None:
     live = await begin(chat)
     await chat.client.post(f"{chat.url}delete/")
     assert live.task.done()
-    saved = (await engine.get()).saver.alist({"configurable": {"thread_id": str(chat.thread.pk)}})
+    saved = engine.get().saver.alist({"configurable": {"thread_id": str(chat.thread.pk)}})
     assert [each async for each in saved] == []

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from branching import check, threads
+from branching import check
 from branching.engine import Engine
 from branching.models import Thread
 from chatapp import engine
@@ -29,14 +29,9 @@ class Command(BaseCommand):
 
     async def _check(self, chosen: list[UUID], *, repair: bool) -> int:
         """How many threads are wrong at the end."""
-        opened = await engine.get()
-        try:
-            if repair and (finished := await threads.finish_deletions(opened)):
-                self.stdout.write(f"Finished {finished} half-done deletions.")
-            rows = Thread.objects.filter(pk__in=chosen) if chosen else Thread.objects.all()
-            return sum([await self._check_one(opened, thread, repair=repair) async for thread in rows])
-        finally:
-            await engine.close()
+        opened = engine.get()
+        rows = Thread.objects.filter(pk__in=chosen) if chosen else Thread.objects.all()
+        return sum([await self._check_one(opened, thread, repair=repair) async for thread in rows])
 
     async def _check_one(self, opened: Engine, thread: Thread, *, repair: bool) -> bool:
         findings = await check.check(opened, thread)

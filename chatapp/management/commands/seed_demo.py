@@ -11,9 +11,9 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
 from branching import commands, llm, runs, threads, transcript
-from branching.checkpointer import open_saver
 from branching.engine import Engine
 from branching.models import Run, Thread
+from branching.saver import DjangoSaver
 
 NAME = "demo"
 
@@ -33,9 +33,8 @@ class Command(BaseCommand):
 async def seed() -> None:
     """The demo account and its conversation, spoken with the demo model whatever model is configured."""
     owner = await User.objects.acreate_user(NAME, password=NAME)
-    async with open_saver(settings.CHAT_CHECKPOINTS_PATH) as saver:
-        engine = Engine(saver, llm.open_models(chat_model="", base_url="", token_delay=0))
-        await _converse(engine, await threads.create(owner, assistant="chat"))
+    engine = Engine(DjangoSaver(), llm.open_models(chat_model="", base_url="", token_delay=0))
+    await _converse(engine, await threads.create(owner, assistant="chat"))
 
 
 async def _converse(engine: Engine, thread: Thread) -> None:
