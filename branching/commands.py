@@ -1,16 +1,14 @@
 """What a person can ask of a thread that ends in a checkpoint: send, replay, edit, resume.
 
 Each claims the thread before LangGraph is touched: one transaction checks the idempotency key and the page's
-`head_version`, and makes the Run row, of which a thread has at most one that is active. `runs.py` then executes it;
-an edit runs no node of the graph, so it is done here.
+`head_version`, and makes the Run row, of which a thread has at most one that is active. `runs.py` then executes it.
+An edit runs no node of the graph: it is done here, in the same transaction.
 """
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -23,7 +21,6 @@ from branching.exceptions import (
     BadText,
     EmptyMessage,
     HeadMoved,
-    HistoryLost,
     MessageTooLong,
     NoSuchMessage,
     NotEditable,
@@ -34,7 +31,7 @@ from branching.exceptions import (
 from branching.limits import MESSAGE_MAX, TITLE_MAX
 from branching.models import Message, Run, Thread
 from branching.standing import Standing, at_head
-from branching.types import Checkpoint, Content
+from branching.types import Content
 
 
 async def begin(
@@ -132,45 +129,29 @@ async def edit(
     """
     said = _said(checked(text))
     await recovery.recover(engine, thread_id)
-    run = await _claim_edit(thread_id, message=message, said=said, head_version=head_version, key=key)
-    if run is None:
-        return False
-    try:
-        checkpoint = await runs.write_edit(engine, run, said)
-        await _finish_edit(run, checkpoint, head_version=head_version + 1, by=by)
-    except HistoryLost:
-        await leases.abandon(run)
-        raise
-    except BaseException:
-        await asyncio.shield(leases.lose(run))
-        raise
-    return True
+    return await _edit(engine, thread_id, message=message, said=said, head_version=head_version, key=key, by=by)
 
 
 @on_database
 @transaction.atomic
-def _claim_edit(thread_id: UUID, *, message: int, said: Content, head_version: int, key: str | None) -> Run | None:
+def _edit(
+    engine: Engine, thread_id: UUID, *, message: int, said: Content, head_version: int, key: str | None, by: Any
+) -> bool:
+    """All of it in one transaction, the checkpoint too: an edit is there whole, or not at all."""
     thread = heads.locked(thread_id)
     edited = _message(thread, message)
     base = index.base_of(edited)
     if edited.kind != "human" or base is None:
         raise NotEditable
     if edited.text == said.text:
-        return None
+        return False
     run = _claim(thread, kind="edit", base=base.checkpoint_id, said=said, key=key)
-    if run:
-        heads.claim(thread_id, head_version=head_version)
-    return run
-
-
-@on_database
-@transaction.atomic
-def _finish_edit(run: Run, checkpoint: Checkpoint, *, head_version: int, by: Any) -> None:
-    row = index.record(run.thread_id, checkpoint, run_id=run.pk)
+    if run is None:
+        return False
+    row = index.record(thread_id, runs.write_edit(engine, run, said), run_id=run.pk)
     leases.end(run, status=Run.Status.DONE, tip=row.checkpoint_id)
-    # Whoever has gone elsewhere in between stays there.
-    with suppress(HeadMoved):
-        heads.move(run.thread_id, row, why="edit", head_version=head_version, by=by, run=run)
+    heads.move(thread_id, row, why="edit", head_version=head_version, by=by, run=run)
+    return True
 
 
 def _claim(thread: Thread, *, kind: str, base: str | None, key: str | None, said: Content | None = None) -> Run | None:

@@ -40,13 +40,13 @@ async def is_saved(saver: BaseCheckpointSaver, thread_id: str | UUID, checkpoint
 async def read_all(graph: CompiledStateGraph, thread_id: str | UUID) -> list[Checkpoint]:
     """All checkpoints of the thread, newest first. Reads every state whole: for checks and repairs, not for pages."""
     # A history, unlike `get_state` of a thread, is pinned: `next` is what each checkpoint was saved with.
-    return [_of(snapshot) async for snapshot in graph.aget_state_history(config_for(thread_id, None))]
+    return [of(snapshot) async for snapshot in graph.aget_state_history(config_for(thread_id, None))]
 
 
 async def of_run(graph: CompiledStateGraph, thread_id: str | UUID, run_id: UUID) -> list[Checkpoint]:
     """The checkpoints that this run has saved, parents first."""
     found = graph.aget_state_history(config_for(thread_id, None), filter={RUN: str(run_id)})
-    return sorted([_of(snapshot) async for snapshot in found], key=lambda checkpoint: checkpoint.step)
+    return sorted([of(snapshot) async for snapshot in found], key=lambda checkpoint: checkpoint.step)
 
 
 async def is_empty(saver: BaseCheckpointSaver, thread_id: str | UUID) -> bool:
@@ -67,10 +67,11 @@ async def can_go_on(saver: BaseCheckpointSaver, thread_id: str | UUID, checkpoin
 
 async def read(graph: CompiledStateGraph, config: RunnableConfig) -> Checkpoint:
     """The checkpoint that `config` names; it must name one by id."""
-    return _of(await graph.aget_state(config))
+    return of(await graph.aget_state(config))
 
 
-def _of(snapshot: StateSnapshot) -> Checkpoint:
+def of(snapshot: StateSnapshot) -> Checkpoint:
+    """The checkpoint that LangGraph has read."""
     return _checkpoint(
         config=snapshot.config,
         parent_config=snapshot.parent_config,

@@ -57,12 +57,6 @@ def end(run: Run, *, status: str, is_settled: bool = True, **fields: Any) -> Non
 
 
 @on_database
-def abandon(run: Run) -> None:
-    """Give the thread free after a command that failed before anything was stored."""
-    Run.objects.filter(pk=run.pk).delete()
-
-
-@on_database
 @transaction.atomic
 def lose(run: Run) -> None:
     """Give the thread free where `run` was cut short, so that nobody knows what it has saved; not if it has ended."""

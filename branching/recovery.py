@@ -45,7 +45,7 @@ async def say(engine: Engine, run: Run) -> bool:
 
     From then on it is a version like any other, whatever is said next. Whether that was needed and could be done.
     """
-    if not run.input or run.kind == "edit" or await _is_said(run):
+    if not run.input or await _is_said(run):
         return False
     here = run.tip or run.base
     if not await history.can_go_on(engine.saver, run.thread_id, here):
@@ -116,11 +116,7 @@ def _record(run: Run, saved: Sequence[Checkpoint]) -> bool:
 @transaction.atomic
 def _end(run: Run) -> None:
     newest = IndexedCheckpoint.objects.filter(run=run).order_by("-id").first()
-    if run.kind == "edit" and newest is None:
-        # It has come to nothing: asked for again with the same key, it is to be done.
-        Run.objects.filter(pk=run.pk).delete()
-        return
-    is_done = newest is not None and (run.kind == "edit" or not newest.next)
+    is_done = newest is not None and not newest.next
     leases.end(run, status=Run.Status.DONE if is_done else run.status)
 
 
@@ -128,4 +124,4 @@ def _takes_head(run: Run) -> bool:
     """Whether HEAD goes along, as it would have gone with the run: not where that was undone, and not once another
     run has set out since."""
     has_gone = run.moves.filter(undone=True) or Run.objects.filter(thread=run.thread_id, status__in=Run.ACTIVE)
-    return run.kind != "edit" and not has_gone.exists()
+    return not has_gone.exists()

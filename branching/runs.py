@@ -48,17 +48,16 @@ async def execute(engine: Engine, run: Run, stop: asyncio.Event) -> AsyncIterato
         raise
 
 
-async def write_edit(engine: Engine, run: Run, said: Content) -> Checkpoint:
-    """The update checkpoint, on disk, that says `said` at the base of `run`. Raises `HistoryLost`."""
+def write_edit(engine: Engine, run: Run, said: Content) -> Checkpoint:
+    """The update checkpoint that says `said` at the base of `run`. Raises `HistoryLost`. Inside a transaction."""
+    base = history.config_for(run.thread_id, run.base, **{history.RUN: str(run.pk)})
     # LangGraph would make an orphan of an update to a checkpoint that it does not have.
-    if not await history.is_saved(engine.saver, run.thread_id, run.base):
+    if engine.saver.get_tuple(base) is None:
         raise HistoryLost
     graph = engine.graph(run.thread.assistant)
-    update = {"messages": [HumanMessage(said.text, id=said.id)]}
     # Written as `__start__`, so that the graph's first node is what runs next.
-    base = history.config_for(run.thread_id, run.base, **{history.RUN: str(run.pk)})
-    config = await graph.aupdate_state(base, update, as_node=index.START)
-    return await history.read(graph, config)
+    config = graph.update_state(base, {"messages": [HumanMessage(said.text, id=said.id)]}, as_node=index.START)
+    return history.of(graph.get_state(config))
 
 
 @dataclass

@@ -149,15 +149,22 @@ class Reply:
 def saving_only(engine: Engine, count: int) -> Iterator[None]:
     """The disk takes so many checkpoints more, then it is full."""
     kind, left = type(engine.saver), iter(range(count))
-    aput = vars(kind)["aput"]
+    put, aput = vars(kind)["put"], vars(kind)["aput"]
 
-    async def put(saver: Any, *args: Any) -> Any:
+    def take() -> None:
         if next(left, None) is None:
             raise OSError("The disk is full.")
+
+    def put_or_fail(saver: Any, *args: Any) -> Any:
+        take()
+        return put(saver, *args)
+
+    async def aput_or_fail(saver: Any, *args: Any) -> Any:
+        take()
         return await aput(saver, *args)
 
     # The class, since graphs hold copies of the saver.
-    with patch.object(kind, "aput", put):
+    with patch.object(kind, "put", put_or_fail), patch.object(kind, "aput", aput_or_fail):
         yield
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 
-from branching import commands, heads, runs
+from branching import commands, heads, index, leases
 from branching.exceptions import (
     BadText,
     Conflict,
@@ -24,8 +24,8 @@ from branching.exceptions import (
 )
 from branching.limits import MESSAGE_MAX, TITLE_MAX
 from branching.models import Run, Thread
-from branching.types import Checkpoint, Content
-from tests.branching.conftest import Story, answers, expire, is_token, saving_only, screen
+from branching.types import Content
+from tests.branching.conftest import Story, answers, expire, is_token, saving_only
 from tests.branching.models import HANG, Scripted
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -207,38 +207,21 @@ class TestEdit:
         assert not (await chat.tree()).checkpoints
         chat.is_sound = False
 
-    async def test_whose_reader_goes_elsewhere_in_between_does_not_fetch_them_back(self, chat: Story) -> None:
-        """The arrow is pressed in another tab while the first half of the edit is being stored."""
+    @pytest.mark.parametrize("step", [(index, "record"), (leases, "end"), (heads, "log")])
+    async def test_is_there_whole_or_not_at_all(self, chat: Story, step: tuple[Any, str]) -> None:
+        """Checkpoint, index and HEAD are one transaction, wherever in it the process dies."""
         await chat.send("q1")
-        await chat.replay(await chat.version(1))
-        a2 = await chat.version(1)
-
-        async def write_edit(*args: object) -> Checkpoint:
-            await chat.switch(a2.previous)
-            return await original(*args)
-
-        original = runs.write_edit
-        with patch.object(runs, "write_edit", write_edit):
-            await chat.edit(await chat.version(0), "q1'", answer=False)
-        view = await chat.view()
-        assert (screen(view)[0], view.versions[1].position, view.run) == ("q1 1/2", 1, None)
-
-    @pytest.mark.parametrize("moment", ["before", "after"])
-    async def test_cut_short_is_all_there_or_not_at_all(self, chat: Story, moment: str) -> None:
-        """The request is cancelled around the write to the saver; the next command takes in what was written."""
-        await chat.send("q1")
-
-        async def write_edit(*args: object) -> Checkpoint:
-            if moment == "after":
-                await original(*args)
-            raise asyncio.CancelledError
-
-        original = runs.write_edit
-        with patch.object(runs, "write_edit", write_edit), pytest.raises(asyncio.CancelledError):
+        before = await everything(chat)
+        with patch.object(*step, side_effect=SystemExit), pytest.raises(SystemExit):
             await chat.edit(await chat.version(0), "q1'")
-        answers(chat, Scripted())
-        await chat.send("q2")
-        assert (await chat.version(0)).total == (2 if moment == "after" else 1)
+        assert await everything(chat) == before
+
+    async def test_from_a_stale_page_stores_nothing(self, chat: Story) -> None:
+        await chat.send("q1")
+        before = await everything(chat)
+        with pytest.raises(HeadMoved):
+            await chat.edit(await chat.version(0), "q1'", head_version=before[0].head_version - 1)
+        assert await everything(chat) == before
 
     async def test_a_key_that_was_seen_makes_no_second_version(self, chat: Story) -> None:
         await chat.send("q1")

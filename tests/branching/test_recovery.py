@@ -113,22 +113,6 @@ async def test_a_reader_who_has_gone_elsewhere_stays_there_and_finds_it_on_retur
     assert screen(await chat.undo()) == ["q1", "a1 1/2", "q2", "a3"]
 
 
-async def test_an_edit_that_was_saved_but_not_recorded_is_a_version(chat: Story) -> None:
-    await chat.send("q1")
-
-    async def write_edit(*args: object) -> Checkpoint:
-        await original(*args)
-        raise SystemExit
-
-    original = runs.write_edit
-    killed = pytest.raises(SystemExit)
-    with patch.object(runs, "write_edit", write_edit), patch.object(runs.leases, "lose", expire), killed:
-        await chat.edit(await chat.version(0), "q1'")
-    await recover(chat)
-    assert await chat.screen() == ["q1 1/2", "a1"]
-    assert screen(await chat.switch((await chat.version(0)).next)) == ["q1' 2/2", "[missing]"]
-
-
 async def test_a_run_that_the_apps_database_failed_is_completed(chat: Story) -> None:
     """It fails to record the second checkpoint; what was saved beyond it is not lost."""
     original, calls = runs._record, []
