@@ -115,6 +115,7 @@ def _data_of(message: BaseMessage) -> dict[str, Any]:
         "status": getattr(message, "status", None),
         "stopped": bool(message.additional_kwargs.get("stopped")),
         "model": message.response_metadata.get("model_name"),
+        "left_out": message.response_metadata.get("left_out"),
     }
     return {key: value for key, value in found.items() if value}
 

@@ -19,6 +19,7 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, message_chunk_to_message
 
+from branching import context
 from branching.demo_model import DemoModel
 from branching.exceptions import ModelUnavailable
 from branching.local_model import LocalModel
@@ -51,16 +52,20 @@ class Models:
     """What is missing and what to do about it; empty when all is well."""
     token_delay: float = 0.0
     """Seconds between two tokens of the models that run in this process."""
+    context_tokens: int = context.DEFAULT
+    """How many tokens of a conversation the chat model is given to read."""
 
 
-def open_models(*, chat_model: str, base_url: str, token_delay: float) -> Models:
+def open_models(*, chat_model: str, base_url: str, token_delay: float, context_tokens: int = 0) -> Models:
     """The models for these settings. `chat_model` is written provider:model; empty, it means the demo model.
 
-    Never raises: what is wrong stands in `problem`.
+    Without `context_tokens` as many are read as the model is known to take. Never raises: what is wrong stands in
+    `problem`.
     """
     if not chat_model:
         demo = DemoModel(token_delay=token_delay)
-        return Models(chat=demo, label=_("Demo model"), is_demo=True, token_delay=token_delay)
+        size = context_tokens or context.DEFAULT
+        return Models(chat=demo, label=_("Demo model"), is_demo=True, token_delay=token_delay, context_tokens=size)
     provider, _colon, name = chat_model.partition(":")
     provider = provider.replace("-", "_").lower()
     chat, error = _open(provider, name, base_url)
@@ -68,7 +73,13 @@ def open_models(*, chat_model: str, base_url: str, token_delay: float) -> Models
         with translation.override("en"):  # the log has one language, whoever asked first
             logger.warning("%s (%s)", problem, error or "no key")
         chat = UnavailableModel(model=chat_model, problem=problem)
-    return Models(chat=chat, label=chat_model, problem=problem, token_delay=token_delay)
+    size = context_tokens or _context_of(chat)
+    return Models(chat=chat, label=chat_model, problem=problem, token_delay=token_delay, context_tokens=size)
+
+
+def _context_of(chat: BaseChatModel) -> int:
+    known = (chat.profile or {}).get("max_input_tokens")
+    return int(known * context.ROOM) if known else context.DEFAULT
 
 
 async def reply(model: BaseChatModel, messages: Sequence[BaseMessage]) -> AIMessage:

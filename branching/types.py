@@ -26,7 +26,8 @@ class Content:
     kind: Kind
     text: str
     data: Mapping[str, Any] = field(default_factory=dict)
-    """What else belongs to its identity or its display: content blocks, name, tool calls, `stopped`, `model`."""
+    """What else belongs to its identity or its display: content blocks, name, tool calls, `stopped`, `model`, and
+    `left_out`, the number of messages that the model was not given to read."""
 
 
 @dataclass(frozen=True)

@@ -18,5 +18,6 @@ def get() -> Engine:
         chat_model=settings.CHAT_MODEL,
         base_url=settings.CHAT_MODEL_BASE_URL,
         token_delay=settings.CHAT_TOKEN_DELAY_MS / 1000,
+        context_tokens=settings.CHAT_CONTEXT_TOKENS,
     )
     return Engine(DjangoSaver(), models)

@@ -34,7 +34,7 @@ ASSISTANTS: dict[str, Assistant] = {
         Assistant(
             name="chat",
             title=_("Chat"),
-            description=_("Answers with the language model."),
+            description=_("Answers with the language model. Of a very long conversation it reads the end."),
             build=chat.build,
             reply_nodes=(chat.MODEL,),
             uses_model=True,
@@ -42,7 +42,7 @@ ASSISTANTS: dict[str, Assistant] = {
         Assistant(
             name="echo",
             title=_("Echo"),
-            description=_("Repeats what you say, in two steps that are easy to follow in the checkpoints."),
+            description=_("Repeats your last message, in two steps that are easy to follow in the checkpoints."),
             build=echo.build,
             reply_nodes=(echo.REPLY,),
             uses_model=False,

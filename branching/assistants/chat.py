@@ -1,4 +1,4 @@
-"""Chat: one node that asks the language model."""
+"""Chat: one node that asks the language model, and gives it as much of the conversation as it can take."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from branching import llm
+from branching import context, llm
 
 MODEL = "model"
 
@@ -15,7 +15,8 @@ def build(models: llm.Models) -> StateGraph:
     """`START -> model -> END`."""
 
     async def model(state: MessagesState) -> dict[str, Any]:
-        return {"messages": [await llm.reply(models.chat, state["messages"])]}
+        given = context.reading(state["messages"], tokens=models.context_tokens)
+        return {"messages": [given.mark(await llm.reply(models.chat, given.messages))]}
 
     graph = StateGraph(MessagesState)
     graph.add_node(MODEL, model)

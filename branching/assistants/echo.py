@@ -35,7 +35,7 @@ def build(models: llm.Models) -> StateGraph:
     echo = EchoModel(token_delay=models.token_delay)
 
     async def reply(state: MessagesState) -> dict[str, Any]:
-        return {"messages": [await llm.reply(echo, state["messages"])]}
+        return {"messages": [await llm.reply(echo, state["messages"][-1:])]}
 
     graph = StateGraph(MessagesState)
     graph.add_node(BOOKING, booking)
