@@ -33,6 +33,7 @@ import django  # noqa: E402
 import pytest  # noqa: E402
 
 django.setup()  # here, not by pytest-django: that reads the settings before any conftest has had its say
+del os.environ["DJANGO_SETTINGS_MODULE"]  # else it would do so in the processes that share the tests
 
 from asgiref.sync import SyncToAsync  # noqa: E402
 from django.conf import settings  # noqa: E402
