@@ -44,6 +44,29 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
+class ListedCheckpoint:
+    """One line in the list of all checkpoints: what happened, not what the state was."""
+
+    id: str
+    parent_id: str | None
+    origin_id: str
+    """Itself, or for a fork copy the checkpoint that LangGraph copied."""
+    source: Source
+    step: int
+    next: list[str]
+    run_id: UUID | None
+    run_kind: str | None
+    message: int | None
+    """The pk of the message it ends in; None where it holds none."""
+    kind: Kind | None
+    depth: int | None
+    """How many messages it holds."""
+    gist: str | None
+    """How that message begins."""
+    created_at: datetime
+
+
+@dataclass(frozen=True)
 class Version:
     """One message on screen, as one of its siblings: "2 / 3" is `position` 2 of `total` 3."""
 
