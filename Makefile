@@ -30,7 +30,7 @@ test: $(VENV)/.installed-test e2e-deps postgres ## Install what is needed and ru
 	$(BIN)/python -m pytest tests/e2e
 	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -n auto tests/branching
 
-bench: $(VENV)/.installed-test ## Measure the speed, beside what it is compared with in the same run
+bench: $(VENV)/.installed-test postgres ## Measure the speed, beside what it is compared with in the same run
 	$(BIN)/python -m tests.bench
 
 chaos: $(VENV)/.installed-test ## Kill the server under load 50 times (KILLS, SEED) and see that nothing is lost

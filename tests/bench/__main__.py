@@ -1,12 +1,14 @@
-"""`make bench`: both parts, or those that are named: `python -m tests.bench stream`. Fails where one fails."""
+"""`make bench`: all parts, or those that are named: `python -m tests.bench stream`. Fails where one fails."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-PARTS = ("index", "stream")
+PYTHON = sys.executable
+PARTS = {part: [PYTHON, "-m", f"tests.bench.{part}"] for part in ("index", "stream", "saver")}
+PARTS["saver-postgres"] = [PYTHON, "-m", "tests.postgres", *PARTS["saver"], "10", "100", "300"]
 
 # Each in a process of its own: one is the app, the other talks to it.
-ended = [subprocess.call([sys.executable, "-m", f"tests.bench.{part}"]) for part in sys.argv[1:] or PARTS]
+ended = [subprocess.call(PARTS[part]) for part in sys.argv[1:] or PARTS]
 sys.exit(max(ended))

@@ -1,7 +1,7 @@
-"""`python -m tests.bench_saver [TURNS...]`: what threads cost in our saver, and in those that LangGraph has.
+"""What threads cost in our saver, and in those that LangGraph has: bytes, and the time of what a turn does.
 
-One reply node, 920 characters of text a turn. By itself it measures on SQLite; `python -m tests.postgres python -m
-tests.bench_saver` on PostgreSQL. Prints a table, and fails where a promise of docs/performance.md is broken.
+One reply node, 920 characters of text a turn. On SQLite; with `TEST_DATABASE_URL`, which `python -m tests.postgres`
+sets, on PostgreSQL. Arguments are other numbers of turns.
 """
 
 from __future__ import annotations
