@@ -9,12 +9,15 @@ import secrets
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any
+from urllib.parse import urlsplit
 
+from channels.security.websocket import OriginValidator
 from django.conf import settings
 from django.contrib.auth import aget_user, alogin, get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.contrib.auth.views import redirect_to_login
 from django.contrib.sessions.backends.db import SessionStore
+from django.core.exceptions import DisallowedHost
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
@@ -73,11 +76,32 @@ async def is_still_signed_in(session_key: str, user: User) -> bool:
 
 def language_of(scope: dict[str, Any]) -> str:
     """The language of a socket's page: what Django's language view has set, else what the browser asks for."""
-    headers = {name.decode("latin1").lower(): value.decode("latin1") for name, value in scope["headers"]}
+    return translation.get_language_from_request(_handshake(scope))
+
+
+def is_our_page(scope: dict[str, Any]) -> bool:
+    """Whether the page that opens this socket is one of ours: of the same host and port, or of a trusted origin.
+
+    A browser sends the cookies along whoever asks. What counts is what counts for forms, except for the scheme, which
+    a proxy may hide.
+    """
+    request = _handshake(scope)
+    try:
+        ours = [f"{scheme}://{request.get_host()}" for scheme in ("http", "https")]
+        origin = urlsplit(request.META.get("HTTP_ORIGIN", ""))
+        trusted = [each.replace("*", "") for each in settings.CSRF_TRUSTED_ORIGINS]
+        return OriginValidator(None, ours + trusted).valid_origin(origin)
+    except (DisallowedHost, ValueError):
+        return False
+
+
+def _handshake(scope: dict[str, Any]) -> HttpRequest:
+    """The request with which a socket began, as far as Django asks for it."""
     request = HttpRequest()
     request.COOKIES = scope.get("cookies", {})
-    request.META["HTTP_ACCEPT_LANGUAGE"] = headers.get("accept-language", "")
-    return translation.get_language_from_request(request)
+    for name, value in scope["headers"]:
+        request.META[f"HTTP_{name.decode('latin1').upper().replace('-', '_')}"] = value.decode("latin1")
+    return request
 
 
 def adopt(guest: AbstractBaseUser | AnonymousUser, user: User) -> None:

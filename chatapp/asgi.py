@@ -14,7 +14,6 @@ pages = get_asgi_application()  # before our imports: they need the apps to be l
 
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
-from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.db import DatabaseError, connections  # noqa: E402
 
@@ -63,7 +62,7 @@ async def _open() -> None:
 application = ProtocolTypeRouter(
     {
         "http": pages,
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(routing.websocket_urlpatterns))),
+        "websocket": AuthMiddlewareStack(URLRouter(routing.websocket_urlpatterns)),
         "lifespan": lifespan,
     }
 )

@@ -17,15 +17,16 @@ from chatapp import accounts, engine, pages, stream
 from chatapp.markdown import Growing
 from chatapp.runner import Live, runner
 
-NOT_SIGNED_IN, NO_SUCH_THREAD, TALKS_TOO_MUCH = 4401, 4404, 1008
+NOT_SIGNED_IN, FOREIGN_PAGE, NO_SUCH_THREAD = 4401, 4403, 4404
+TALKS_TOO_MUCH, SAYS_TOO_MUCH = 1008, 1009
 
 PULSE = 20.0
 """Seconds between two looks at what no event may have told: a session that ran out, a change that got lost.
 
 Well under the 60 seconds after which the channel layer forgets a tab that is slow to read."""
 
-MESSAGES_HEARD = 20
-"""A page sends nothing; who sends more than this is no page of ours."""
+MESSAGES_HEARD, MESSAGE_SIZE = 20, 1_000
+"""A page sends nothing; who sends more than this, or anything longer, is no page of ours."""
 
 SMALL = 1_000
 """So many characters of a live reply are sent again, as they grow, whatever it has cost."""
@@ -65,6 +66,8 @@ class ThreadConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         """Join before reading, so that nothing that happens in between is missed."""
         await self.accept()  # a refused handshake would be retried for ever; a close code says why
+        if not accounts.is_our_page(self.scope):
+            return await self.close(code=FOREIGN_PAGE)
         self.user, self.thread_id = self.scope["user"], self.scope["url_route"]["kwargs"]["thread_id"]
         if not self.user.is_authenticated:
             return await self.close(code=NOT_SIGNED_IN)
@@ -94,6 +97,8 @@ class ThreadConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Hear nothing, and not for ever."""
         self.heard += 1
+        if len(text_data or bytes_data or "") > MESSAGE_SIZE:
+            return await self.close(code=SAYS_TOO_MUCH)
         if self.heard > MESSAGES_HEARD:
             await self.close(code=TALKS_TOO_MUCH)
 

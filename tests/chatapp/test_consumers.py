@@ -146,6 +146,13 @@ async def test_who_talks_to_the_socket_is_shown_out(tab: Tab) -> None:
     assert (await socket.receive_output())["code"] == 1008
 
 
+async def test_who_sends_something_long_is_shown_out_at_once(tab: Tab) -> None:
+    socket = await connected(tab)
+    await socket.receive_from()
+    await socket.send_to(text_data="x" * (consumers.MESSAGE_SIZE + 1))
+    assert (await socket.receive_output())["code"] == 1009
+
+
 async def test_a_change_from_elsewhere_reaches_the_tab(tab: Tab) -> None:
     await tab.send("h1")
     socket = await connected(tab)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 import pytest
 from channels.testing import WebsocketCommunicator
@@ -82,16 +83,16 @@ async def test_nobody_is_sent_to_the_log_in_page(tab: Tab) -> None:
     assert response["Location"].startswith("/login/")
 
 
-async def closes_with(path: str, client: AsyncClient | None, origin: str = "http://localhost") -> int:
-    """The code with which the socket is closed; 0 where it stays open, 403 where the handshake is refused."""
-    headers = [(b"origin", origin.encode()), (b"host", b"localhost")]
+async def closes_with(
+    path: str, client: AsyncClient | None, origin: str | None = "http://localhost", host: str = "localhost"
+) -> int:
+    """The code with which the socket is closed, after it was accepted; 0 where it stays open."""
+    headers = [(b"host", host.encode())] + ([(b"origin", origin.encode())] if origin else [])
     if client:
         cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
         headers.append((b"cookie", f"{settings.SESSION_COOKIE_NAME}={cookie}".encode()))
     socket = WebsocketCommunicator(application, path, headers=headers)
-    connected, _ = await socket.connect()
-    if not connected:
-        return 403
+    assert (await socket.connect())[0]
     message = await socket.receive_output(timeout=5)
     await socket.disconnect()
     return message.get("code", 0)
@@ -105,5 +106,19 @@ async def test_the_socket_opens_for_the_owner_alone(tab: Tab, bob: User) -> None
     assert await closes_with(path, None) == 4401
 
 
-async def test_a_page_of_another_origin_gets_no_socket(tab: Tab) -> None:
-    assert await closes_with(f"/ws{tab.url}", tab.client, origin="http://evil.example") == 403
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://localhost:8001", "null", "http://[", None])
+async def test_a_page_of_another_origin_gets_no_socket(tab: Tab, origin: str | None) -> None:
+    """Another port of the same machine is another origin, though it gets the same cookies."""
+    assert await closes_with(f"/ws{tab.url}", tab.client, origin) == 4403
+
+
+async def test_a_host_that_is_not_ours_gets_no_socket(tab: Tab) -> None:
+    """As when a name of an attacker's leads to this machine."""
+    assert await closes_with(f"/ws{tab.url}", tab.client, "http://evil.example", host="evil.example") == 4403
+
+
+async def test_trusted_origins_get_a_socket(tab: Tab, settings: Any) -> None:
+    settings.CSRF_TRUSTED_ORIGINS = ["https://chat.example", "https://*.chat.example"]
+    for origin in ("https://chat.example", "https://a.chat.example"):
+        assert await closes_with(f"/ws{tab.url}", tab.client, origin) == 0
+    assert await closes_with(f"/ws{tab.url}", tab.client, "http://chat.example") == 4403
