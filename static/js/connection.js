@@ -1,9 +1,25 @@
-// Says on the page whether it hears from the server: live, reconnecting or offline.
+// Says on the page whether it hears from the server: live, reconnecting or offline. Mistrusts a socket that has slept.
+const LOOK = 5_000;
+const SLEEP = 30_000;
 const thread = document.querySelector("[data-thread-id]");
 let connection = null;
 
 const say = (state) => { thread.dataset.connection = state; };
 const isOpen = () => connection?.socket?.readyState === WebSocket.OPEN;
+
+// After a sleep or a change of network a socket can be dead and not know it. A new one brings everything.
+function renew() {
+  if (isOpen()) connection.socket.dispatchEvent(new CloseEvent("close", { code: 1006 }));
+}
+
+let awake = Date.now();
+function wake() {
+  if (document.hidden) return;
+  if (Date.now() - awake > SLEEP) renew();
+  awake = Date.now();
+}
+setInterval(wake, LOOK);
+document.addEventListener("visibilitychange", wake);
 
 for (const sign of document.querySelectorAll("[data-connection-sign]")) sign.hidden = false;
 
@@ -18,6 +34,9 @@ document.addEventListener("htmx:ws:close", ({ detail }) => {
   if (detail.code === 4401) document.dispatchEvent(new CustomEvent("notice", { detail: { name: "session" } }));
 });
 window.addEventListener("offline", () => say("offline"));
-window.addEventListener("online", () => say(isOpen() ? "live" : "reconnecting"));
+window.addEventListener("online", () => {
+  say("reconnecting");
+  renew();
+});
 // A page out of the browser's cache has no socket any more.
 window.addEventListener("pageshow", (event) => event.persisted && location.reload());

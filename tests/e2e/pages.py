@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple, Self
 
-from playwright.async_api import APIResponse, Locator, Page, expect
+from playwright.async_api import APIResponse, Locator, Page, WebSocketRoute, expect
 
 PASSWORD = "correct-horse-battery"
 ANSWERED = "main[data-run-state=idle] article[data-role=ai]:last-of-type:not([data-state=streaming])"
@@ -195,6 +195,31 @@ class Chat:
 
     async def _total(self, number: int) -> int:
         return int((await self.versions())[number].partition("/")[2] or 1)
+
+
+class Line:
+    """A page's line to the server: it can be cut, be down, or be dead without a word."""
+
+    def __init__(self) -> None:
+        self.sockets: list[WebSocketRoute] = []
+        self.is_down = self.is_dead = False
+
+    @classmethod
+    async def of(cls, page: Page) -> Self:
+        """That of the page, which is still to be opened."""
+        line = cls()
+        await page.route_web_socket("**/ws/**", line._connect)
+        return line
+
+    async def cut(self, code: int = 1006) -> None:
+        await self.sockets[-1].close(code=code)
+
+    async def _connect(self, socket: WebSocketRoute) -> None:
+        if self.is_down:
+            return await socket.close(code=1006)
+        self.sockets.append(socket)
+        server = socket.connect_to_server()
+        server.on_message(lambda frame: None if self.is_dead else socket.send(frame))
 
 
 async def second_window(chat: Chat, new_page: Callable[..., Awaitable[Page]]) -> Chat:

@@ -62,7 +62,9 @@ async def is_whole_after_resuming(tab: Tab) -> None:
     assert not tab.screen.transcript.with_("data-versions")
 
 
-async def test_a_server_that_is_told_to_stop_ends_soon_and_hands_its_runs_over(mortal: Server, person: Person) -> None:
+async def test_case_76_a_server_that_is_told_to_stop_ends_soon_and_hands_its_runs_over(
+    mortal: Server, person: Person
+) -> None:
     tabs = [await under_way(person) for _ in range(3)]
     async with tabs[0].socket():
         start = time.monotonic()
@@ -107,6 +109,26 @@ class Second(Server):
 
     def command(self) -> list[str]:
         return ["daphne", "--port", str(self.port), "chatapp.asgi:application"]
+
+
+async def test_case_76_a_server_of_another_make_ends_soon_too(mortal: Server, person: Person) -> None:
+    """With a page open and a reply under way; it has no start-up hook to end them with."""
+    await asyncio.to_thread(mortal.stop)
+    second = Second(mortal)
+    second.start()
+    other = Person(second.url)
+    try:
+        tab = await under_way(other)
+        async with tab.socket() as socket:
+            start = time.monotonic()
+            await asyncio.to_thread(second.stop)
+            assert time.monotonic() - start < 8
+            await socket.wait_closed()
+        assert "took too long" not in second.log()
+    finally:
+        await other.leave()
+        second.stop()
+        mortal.start()
 
 
 async def test_case_74_two_processes_write_at_once_and_lose_no_turn(mortal: Server, person: Person) -> None:

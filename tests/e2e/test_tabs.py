@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.async_api import Page, expect
 
 from tests.e2e.conftest import NewPage
-from tests.e2e.pages import Chat, answered, log_in, post, second_window, sign_up
+from tests.e2e.pages import Chat, Line, answered, log_in, post, second_window, sign_up
 
 
 async def test_case_7_another_browser_is_told_of_a_new_version(page: Page, other_page: Page) -> None:
@@ -65,6 +65,27 @@ async def test_cases_33_and_41_leaving_a_reply_neither_cuts_nor_mixes_nor_moves_
     await expect(chat.page.get_by_text("The other version is ready.")).to_be_hidden()
 
 
+async def test_case_33_a_window_that_is_behind_is_refused_and_may_wait_or_stop(
+    page: Page, new_page: NewPage, allowed_problems: list[str]
+) -> None:
+    """Its page does not know yet that the other has sent something."""
+    line = await Line.of(page)
+    chat = await Chat.begin(page, "chat")
+    other = await second_window(chat, new_page)
+    allowed_problems.append("status of 409")
+    line.is_dead = True
+    await other.send("/long 600")
+    await expect(chat.messages).to_have_count(0)
+    line.is_dead = False
+    await chat.composer.fill("mine")
+    await chat.composer.press("Enter")
+    await expect(page.get_by_role("alert")).to_contain_text("Wait for it or stop it, then try again.")
+    await expect(chat.composer).to_have_value("mine")
+    await chat.stop()
+    await chat.say("mine")
+    assert [row.text for row in await chat.rows() if row.role == "human"] == ["/long 600", "mine"]
+
+
 async def test_case_33_two_tabs_that_send_at_once_lose_nothing(
     page: Page, new_page: NewPage, allowed_problems: list[str]
 ) -> None:
@@ -91,17 +112,6 @@ async def test_stop_works_from_any_tab(page: Page, new_page: NewPage) -> None:
     for tab in (chat, other):
         await expect(tab.message(1)).to_have_attribute("data-state", "stopped")
         await expect(tab.main).to_have_attribute("data-run-state", "idle")
-
-
-async def test_a_run_outlives_its_tab(page: Page, new_page: NewPage) -> None:
-    chat = await Chat.begin(page, "chat")
-    await chat.send("/long 100")
-    await expect(chat.live).not_to_be_empty()
-    url, context = page.url, page.context
-    await page.close()
-    back = await Chat.open(await new_page(context), url)
-    await back.done()
-    assert [(row.role, row.state) for row in await back.rows()] == [("human", "done"), ("ai", "done")]
 
 
 async def test_an_undo_in_one_tab_shows_in_the_other(page: Page, new_page: NewPage) -> None:
