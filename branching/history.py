@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -86,6 +86,13 @@ def from_event(data: Mapping[str, Any]) -> Checkpoint:
     """The checkpoint in the `data` of a "checkpoints" stream part. It may not be on disk yet; it has no time."""
     keys = ("config", "parent_config", "metadata", "next", "values")
     return _checkpoint(**{key: data[key] for key in keys}, created_at=None)
+
+
+def open_calls(messages: Sequence[Content]) -> list[str]:
+    """The ids of the tool calls that have no result yet."""
+    answered = {message.data.get("tool_call_id") for message in messages}
+    called = (call["id"] for message in messages for call in message.data.get("tool_calls", ()))
+    return [each for each in called if each not in answered]
 
 
 def content_of(message: BaseMessage) -> Content:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from django.db import DatabaseError, transaction
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 from langgraph.graph.state import CompiledStateGraph
 
 from branching import assistants, failures, heads, history, index, leases, llm, recovery
@@ -24,6 +24,9 @@ from branching.exceptions import HistoryLost, NoSuchThread
 from branching.limits import RECURSION_LIMIT
 from branching.models import IndexedCheckpoint, Message, Run
 from branching.types import Checkpoint, CheckpointSaved, Content, RunEnded, RunEvent, Token
+
+STOPPED = "Stopped before its result was known."
+"""What the model is told of a tool that was running when the person pressed Stop."""
 
 log = logging.getLogger(__name__)
 
@@ -190,14 +193,29 @@ class _Course:
         return await _end(self.run, Run.Status.FAILED, error=code, partial=self.text, is_settled=is_settled)
 
     async def _keep(self) -> None:
-        """Store what a stopped reply had said, as the node that was saying it."""
-        writers = assistants.get(self.run.thread.assistant).reply_nodes
-        if not self.text.strip() or len(self.next) != 1 or self.next[0] not in writers:
+        """Store what a stopped reply had said, as the node that was saying it; and of tools, that they were stopped."""
+        if len(set(self.next)) != 1 or self.run.tip is None:
             return
-        partial = AIMessage(self.text, id=str(uuid.uuid4()), additional_kwargs={"stopped": True})
+        kept = self._partial() or await self._stopped_calls()
+        if not kept:
+            return
         here = history.config_for(self.run.thread_id, self.run.tip, **{history.RUN: str(self.run.pk)})
-        config = await self.graph.aupdate_state(here, {"messages": [partial]}, as_node=self.next[0])
+        config = await self.graph.aupdate_state(here, {"messages": kept}, as_node=self.next[0])
         self.coming = [await history.read(self.graph, config)]
+
+    def _partial(self) -> list[BaseMessage]:
+        writers = assistants.get(self.run.thread.assistant).reply_nodes
+        if not self.text.strip() or self.next[0] not in writers:
+            return []
+        return [AIMessage(self.text, id=str(uuid.uuid4()), additional_kwargs={"stopped": True})]
+
+    async def _stopped_calls(self) -> list[BaseMessage]:
+        """A result for each tool call that has none: a provider refuses a conversation that leaves one open."""
+        at = await history.read(self.graph, history.config_for(self.run.thread_id, self.run.tip))
+        return [
+            ToolMessage(STOPPED, id=str(uuid.uuid4()), tool_call_id=call, status="error")
+            for call in history.open_calls(at.messages)
+        ]
 
 
 async def _parts(

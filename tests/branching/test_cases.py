@@ -322,6 +322,27 @@ async def test_case_42_after_the_first_half_of_an_edit_only_the_edited_message_i
     await reply.finish()
 
 
+@pytest.mark.parametrize("at", [4, 2, 0])
+async def test_case_43_an_edit_while_a_reply_is_written_is_refused(chat: Story, at: int) -> None:
+    """Of the message being answered, of the last but one, of the first: one tail, and nothing of what was refused."""
+    answers(chat, Scripted(replies=("a1", "a2", ("half", HANG), "b1")))
+    for question in ("q1", "q2"):
+        await chat.send(question)
+    reply = await (await chat.begin("send", text="q3")).take_until(is_token)
+    before = (await chat.tree()).checkpoints
+    with pytest.raises(RunInProgress):
+        await chat.edit(await chat.version(at), "edited")
+    with pytest.raises(RunInProgress):
+        await chat.replay(await chat.version(3))
+    assert (await chat.tree()).checkpoints == before
+    await reply.stop()
+    assert await chat.screen() == ["q1", "a1", "q2", "a2", "q3", "half"]
+    await chat.edit(await chat.version(at), "edited")
+    assert (await chat.screen())[at:] == ["edited 2/2", "b1"]
+    await chat.switch((await chat.version(at)).previous)
+    assert (await chat.screen())[-1] == "half"
+
+
 class TestCase44:
     """A double click made two branches."""
 
@@ -366,6 +387,22 @@ class TestCase44:
         assert answered.count(True) == 1
         assert all(isinstance(answer, Conflict) for answer in answered if answer is not True)
         assert await chat.screen() == ["q1' 2/2", "[missing]"]
+
+
+async def test_case_33_what_is_sent_from_a_page_on_another_version_is_not_said_there(
+    chat: Story, model: Scripted
+) -> None:
+    """One tab shows 1/2; another moves to 2/2; the first sends without having heard of that."""
+    await chat.send("q1")
+    await chat.replay(await chat.version(1))
+    page = await chat.switch((await chat.version(1)).previous)
+    await chat.switch((await chat.version(1)).next)
+    with pytest.raises(HeadMoved):
+        await commands.send(chat.thread.pk, text="q2", head_version=page.head_version)
+    assert await chat.screen() == ["q1", "a2 2/2"]
+    await chat.switch((await chat.version(1)).previous)
+    await chat.send("q2")
+    assert await chat.screen() == ["q1", "a1 1/2", "q2", "a3"]
 
 
 async def test_case_47_a_stopped_reply_is_kept_regenerated_and_continued(chat: Story) -> None:

@@ -8,7 +8,14 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from langchain_core.exceptions import (
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelRateLimitError,
+    ModelTimeoutError,
+)
 from langchain_core.messages import BaseMessage
+from langgraph.errors import InvalidUpdateError
 
 from branching import history, runs
 from branching.models import IndexedCheckpoint, Run
@@ -138,6 +145,33 @@ class TestFailing:
         view = await chat.view()
         assert screen(view) == ["q1", "[failed]"]
         assert (view.run_state, view.open_reply.text, view.open_reply.error) == ("failed", "One two", "error")
+
+    @pytest.mark.parametrize("said", ["", "One two"])
+    @pytest.mark.parametrize(
+        ("error", "code"),
+        [
+            (ModelTimeoutError("slow"), "timeout"),
+            (ModelAuthenticationError("no such key"), "auth"),
+            (ModelRateLimitError("too many"), "rate"),
+            (ModelAPIError("down"), "model"),
+            (InvalidUpdateError("the graph's own fault"), "graph"),
+        ],
+    )
+    async def test_whatever_it_was_is_named_logged_and_can_be_tried_again(
+        self, chat: Story, caplog: pytest.LogCaptureFixture, said: str, error: Exception, code: str
+    ) -> None:
+        """Before the first word and after it: three failures and a success leave one message and one reply."""
+        model = answers(chat, Scripted(replies=(*[(said, error)] * 3, "a1")))
+        reply = await chat.begin("send", text="q1")
+        await reply.finish()
+        for _ in range(2):
+            await chat.resume()
+        view = await chat.view()
+        assert (view.open_reply.error, view.open_reply.text, view.run) == (code, said, None)
+        assert str(reply.run.pk) in caplog.text and str(chat.thread.pk) in caplog.text and str(error) in caplog.text
+        await chat.resume()
+        assert await chat.screen() == ["q1", "a1"]
+        assert model.asked == [["q1"]] * 4
 
     async def test_a_failed_regeneration_stands_after_the_replies_there_are(self, chat: Story) -> None:
         """The arrow leads back from 2/2, which failed, to 1."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -93,6 +95,36 @@ async def test_case_41_a_tab_on_another_version_hears_nothing_of_the_reply(chat:
     heard = [frame async for frame in frames(socket)]
     assert [texts_of(frame) for frame in heard if "word" in frame] == [["h1", WORDS.strip()]]
     await socket.disconnect()
+
+
+async def test_case_76_stop_is_heard_while_the_same_tab_is_sent_a_reply(chat: Tab) -> None:
+    """Its socket is no place for commands, and what fills it keeps none waiting."""
+    long = "".join(f"word{number} " for number in range(10_000))
+    (await engine.get()).models = models_with(Scripted(replies=(long,), token_delay=0.003))
+    socket = await connected(chat)
+    await chat.post("messages/", content="h1")
+    while "word40 " not in (await socket.receive_from(timeout=5)):
+        pass
+    start = time.monotonic()
+    await chat.post(f"runs/{(await chat.view()).run.id}/stop/")
+    while 'data-state="stopped"' not in await socket.receive_from(timeout=5):
+        pass
+    assert time.monotonic() - start < 1
+    await socket.disconnect()
+
+
+async def test_case_76_stop_and_send_in_the_same_moment_leave_a_thread_at_rest(chat: Tab) -> None:
+    """Whichever is carried out first, and however often both are pressed."""
+    for number in range(5):
+        sending = asyncio.create_task(chat.post("messages/", content=f"h{number}"))
+        while not (run := (await chat.view()).run):  # noqa: ASYNC110 - as soon as there is something to stop
+            await asyncio.sleep(0)
+        stops = await asyncio.gather(*(chat.post(f"runs/{run.id}/stop/") for _ in range(2)))
+        assert [each.status_code for each in (await sending, *stops)] == [200] * 3
+        await chat.rest()
+        assert (await chat.view()).run_state == "idle"
+    view = await chat.view()
+    assert [each.text for each in view.versions if each.kind == "human"] == [f"h{number}" for number in range(5)]
 
 
 async def test_a_long_reply_costs_little_more_than_itself(tab: Tab) -> None:
