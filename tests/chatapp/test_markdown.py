@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import time
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chatapp import markdown
 from chatapp.markdown import Growing, blocks, render
+from tests.texts import sections
 
 TOUR = """# Title
 
@@ -176,6 +180,26 @@ def test_a_growing_text_says_at_each_step_what_the_whole_text_says(pieces: list[
         added += text[start : start + step]
         assert growing.blocks() == blocks(added.removesuffix("\r"))  # which may be half of a line end
         assert growing.text == added
+
+
+def test_case_89_the_work_of_a_growing_text_grows_with_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted in characters that the parser is given, since clocks are not to be trusted: six times the text."""
+    work = []
+    for size in (10_000, 60_000):
+        parsed = [0]
+        monkeypatch.setattr(markdown, "_split", partial(_counted, parsed, markdown._split))
+        growing, text = Growing(), sections(size)
+        for start in range(0, len(text), 60):
+            growing.add(text[start : start + 60])
+            growing.blocks()
+        monkeypatch.undo()
+        work.append(parsed[0] / len(text))
+    assert work[1] < 1.1 * work[0]
+
+
+def _counted(parsed: list[int], split: Any, source: str, known: Any) -> Any:
+    parsed[0] += len(source)
+    return split(source, known)
 
 
 def test_a_link_that_is_defined_late_still_works_in_what_comes_after() -> None:
