@@ -5,11 +5,13 @@ const thread = document.querySelector("[data-thread-id]");
 let connection = null;
 
 const say = (state) => { thread.dataset.connection = state; };
-const isOpen = () => connection?.socket?.readyState === WebSocket.OPEN;
 
-// After a sleep or a change of network a socket can be dead and not know it. A new one brings everything.
+// After a sleep or a change of network a socket can be dead and not know it. A new one brings everything, and soon.
 function renew() {
-  if (isOpen()) connection.socket.dispatchEvent(new CloseEvent("close", { code: 1006 }));
+  if (!connection?.socket) return;
+  clearTimeout(connection.timer);
+  connection.attempt = 0;
+  connection.socket.dispatchEvent(new CloseEvent("close", { code: 1006 }));
 }
 
 let awake = Date.now();
@@ -31,12 +33,10 @@ document.addEventListener("htmx:ws:after:connection", () => say("live"));
 document.addEventListener("htmx:ws:close", ({ detail }) => {
   const again = detail.connection.config.reconnectCodes.includes(detail.code);
   say(again && navigator.onLine ? "reconnecting" : "offline");
+  if (!again) connection = null;
   if (detail.code === 4401) document.dispatchEvent(new CustomEvent("notice", { detail: { name: "session" } }));
 });
 window.addEventListener("offline", () => say("offline"));
-window.addEventListener("online", () => {
-  say("reconnecting");
-  renew();
-});
+window.addEventListener("online", renew);
 // A page out of the browser's cache has no socket any more.
 window.addEventListener("pageshow", (event) => event.persisted && location.reload());

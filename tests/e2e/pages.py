@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple, Self
@@ -213,6 +214,13 @@ class Line:
 
     async def cut(self, code: int = 1006) -> None:
         await self.sockets[-1].close(code=code)
+
+    async def renew(self) -> None:
+        """Cut it, and wait until the page asks for another."""
+        count = len(self.sockets)
+        await self.cut()
+        while len(self.sockets) == count:  # noqa: ASYNC110 - the page says so for a moment only
+            await asyncio.sleep(0.02)
 
     async def _connect(self, socket: WebSocketRoute) -> None:
         if self.is_down:
