@@ -24,6 +24,11 @@ class Said:
         elif status < 500 and self.answer == "unknown":
             self.answer = "refused"
 
+    def went_unanswered(self) -> None:
+        """Note that a request got no answer: what its twin was refused, it may have done."""
+        if self.answer == "refused":
+            self.answer = "unknown"
+
 
 @dataclass
 class Ledger:

@@ -112,7 +112,7 @@ class Device(Person):
             results = await asyncio.gather(
                 *(tab.press(form, **fields) for _ in range(1 + twice)), return_exceptions=True
             )
-            for result in results:
+            for result in sorted(results, key=lambda result: not isinstance(result, httpx.Response)):
                 self._note(result, said)
             if isinstance(results[0], httpx.Response):
                 return results[0]
@@ -127,6 +127,8 @@ class Device(Person):
             ledger.answers["no answer"] += 1
             if not isinstance(result, httpx.TransportError):
                 raise result
+            if said:
+                said.went_unanswered()
             return
         ledger.answers[str(result.status_code)] += 1
         if result.status_code >= 500:

@@ -100,7 +100,7 @@ async def test_case_41_a_tab_on_another_version_hears_nothing_of_the_reply(chat:
 async def test_case_76_stop_is_heard_while_the_same_tab_is_sent_a_reply(chat: Tab) -> None:
     """Its socket is no place for commands, and what fills it keeps none waiting."""
     long = "".join(f"word{number} " for number in range(10_000))
-    (await engine.get()).models = models_with(Scripted(replies=(long,), token_delay=0.003))
+    engine.get().models = models_with(Scripted(replies=(long,), token_delay=0.003))
     socket = await connected(chat)
     await chat.post("messages/", content="h1")
     while "word40 " not in (await socket.receive_from(timeout=5)):
