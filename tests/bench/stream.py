@@ -141,7 +141,7 @@ async def _hear_until(socket: ClientConnection, ear: Ear, is_end: Callable[[str]
 
 
 async def fill(server: Bench, name: str, crowd: Crowd) -> tuple[int, float]:
-    """How many replies at a time the process keeps up with, and seconds of processor per 1,000 words at the first."""
+    """How many replies at a time the process keeps up with, and seconds of processor per 1,000 words then."""
     count, cost, last = FIRST, 0.0, 0
     while count <= MOST:
         crowd.grow(count)
@@ -150,13 +150,13 @@ async def fill(server: Bench, name: str, crowd: Crowd) -> tuple[int, float]:
             since, cpu, words = time.time(), server.cpu, crowd.words
             await asyncio.sleep(WINDOW)
             used, said, delay = server.cpu - cpu, crowd.words - words, crowd.delay(since)
-            cost = cost or used / max(said, 1) * 1000
             load = f"{used / WINDOW:5.0%}"
             print(f"{name:6}{count:5} at a time   p95 {delay * 1000:6.0f} ms   processor {load}", flush=True)
             if delay <= LIMIT:
                 break
         else:
             break
+        cost = used / max(said, 1) * 1000
         count, last = int(count * GROWTH), count
     await crowd.leave()
     return last, cost
