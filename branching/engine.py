@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
 from branching import assistants
 from branching.llm import Models
+from branching.saver import DjangoSaver
 
 
 @dataclass
 class Engine:
     """One per process."""
 
-    saver: BaseCheckpointSaver
+    saver: DjangoSaver
     models: Models
     graphs: dict[str, CompiledStateGraph] = field(default_factory=dict)
     recovering: asyncio.Lock = field(default_factory=asyncio.Lock)

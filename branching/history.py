@@ -9,7 +9,6 @@ from uuid import UUID
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
@@ -30,13 +29,6 @@ def config_for(thread_id: str | UUID, checkpoint_id: str | None, **metadata: Any
     return {"configurable": names, "metadata": metadata} if metadata else {"configurable": names}
 
 
-async def is_saved(saver: BaseCheckpointSaver, thread_id: str | UUID, checkpoint_id: str) -> bool:
-    """Whether that checkpoint is on disk, and in that thread."""
-    found = await saver.aget_tuple(config_for(thread_id, checkpoint_id))
-    # Savers answer an empty id with the newest checkpoint of the thread.
-    return found is not None and _id_in(found.config) == checkpoint_id
-
-
 async def read_all(graph: CompiledStateGraph, thread_id: str | UUID) -> list[Checkpoint]:
     """All checkpoints of the thread, newest first. Reads every state whole: for checks and repairs, not for pages."""
     # A history, unlike `get_state` of a thread, is pinned: `next` is what each checkpoint was saved with.
@@ -47,22 +39,6 @@ async def of_run(graph: CompiledStateGraph, thread_id: str | UUID, run_id: UUID)
     """The checkpoints that this run has saved, parents first."""
     found = graph.aget_state_history(config_for(thread_id, None), filter={RUN: str(run_id)})
     return sorted([of(snapshot) async for snapshot in found], key=lambda checkpoint: checkpoint.step)
-
-
-async def is_empty(saver: BaseCheckpointSaver, thread_id: str | UUID) -> bool:
-    """Whether the thread has no checkpoint at all."""
-    return await saver.aget_tuple(config_for(thread_id, None)) is None
-
-
-async def can_go_on(saver: BaseCheckpointSaver, thread_id: str | UUID, checkpoint_id: str | None) -> bool:
-    """Whether a run may set out from that checkpoint; with None, as the first of the thread.
-
-    LangGraph does not ask: an unknown id with input would start an empty conversation, and no id at all would go on
-    from whatever is newest.
-    """
-    if checkpoint_id is None:
-        return await is_empty(saver, thread_id)
-    return await is_saved(saver, thread_id, checkpoint_id)
 
 
 async def read(graph: CompiledStateGraph, config: RunnableConfig) -> Checkpoint:

@@ -48,7 +48,7 @@ async def say(engine: Engine, run: Run) -> bool:
     if not run.input or await _is_said(run):
         return False
     here = run.tip or run.base
-    if not await history.can_go_on(engine.saver, run.thread_id, here):
+    if not await can_go_on(engine, run.thread_id, here):
         return False
     is_new = run.kind == "send" and run.tip is None
     given = {"messages": [HumanMessage(run.input["text"], id=run.input["id"])]} if is_new else None
@@ -56,6 +56,16 @@ async def say(engine: Engine, run: Run) -> bool:
     # To stop before any node is to do no more than to take in what was said.
     await engine.graph(run.thread.assistant).ainvoke(given, config, interrupt_before="*", durability="sync")
     return True
+
+
+async def can_go_on(engine: Engine, thread_id: UUID, checkpoint_id: str | None) -> bool:
+    """Whether a run may set out from that checkpoint; with None, as the first of the thread.
+
+    LangGraph does not ask: an unknown id with input would start an empty conversation, and no id at all would go on
+    from whatever is newest.
+    """
+    there = await engine.saver.ahas(thread_id, checkpoint_id)
+    return not there if checkpoint_id is None else there
 
 
 async def _settle(engine: Engine, run: Run) -> None:

@@ -55,7 +55,7 @@ def write_edit(engine: Engine, run: Run, said: Content) -> Checkpoint:
     """The update checkpoint that says `said` at the base of `run`. Raises `HistoryLost`. Inside a transaction."""
     base = history.config_for(run.thread_id, run.base, **{history.RUN: str(run.pk)})
     # LangGraph would make an orphan of an update to a checkpoint that it does not have.
-    if engine.saver.get_tuple(base) is None:
+    if not engine.saver.has(run.thread_id, run.base):
         raise HistoryLost
     graph = engine.graph(run.thread.assistant)
     # Written as `__start__`, so that the graph's first node is what runs next.
@@ -96,7 +96,7 @@ class _Course:
             yield event
 
     async def _check_base(self) -> None:
-        if not await history.can_go_on(self.engine.saver, self.run.thread_id, self.run.base):
+        if not await recovery.can_go_on(self.engine, self.run.thread_id, self.run.base):
             raise HistoryLost
 
     def _input(self) -> dict[str, Any] | None:
@@ -146,8 +146,7 @@ class _Course:
             yield CheckpointSaved(checkpoint, followed)
 
     async def _has_begun_on_disk(self) -> bool:
-        saver, thread_id = self.engine.saver, self.run.thread_id
-        return bool(self.coming) and await history.is_saved(saver, thread_id, self.coming[0].id)
+        return bool(self.coming) and await self.engine.saver.ahas(self.run.thread_id, self.coming[0].id)
 
     async def _settle(self, error: BaseException | None, *, stopped: bool) -> AsyncIterator[RunEvent]:
         """Bring the books in order at the end."""

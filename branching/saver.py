@@ -29,6 +29,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from branching.database import on_database
 from branching.encoding import Encoder, Fetch, Name, PieceMissing, Shape, pack, unpack
+from branching.history import RUN
 from branching.models import Piece, StoredCheckpoint, StoredThread, StoredWrites
 from branching.store import (
     copy,
@@ -102,7 +103,7 @@ class DjangoSaver(BaseCheckpointSaver[int]):
     ) -> Iterator[CheckpointTuple]:
         for thread, ns in self._places(config):
             # The keys first, so that none comes twice or is passed over when others come and go meanwhile.
-            for some in parts(list(self._matching(thread, ns, config, before)), size):
+            for some in parts(list(self._matching(thread, ns, config, filter, before)), size):
                 rows = StoredCheckpoint.objects.in_bulk(some)
                 fitting = [rows[pk] for pk in some if pk in rows and self._fits(rows[pk], filter)]
                 yield from self._tuples(fitting, thread.name)
@@ -119,14 +120,21 @@ class DjangoSaver(BaseCheckpointSaver[int]):
         return [(threads[thread], ns) for thread, ns, _ in places if thread in threads]
 
     def _matching(
-        self, thread: StoredThread, ns: str, config: RunnableConfig | None, before: RunnableConfig | None
+        self,
+        thread: StoredThread,
+        ns: str,
+        config: RunnableConfig | None,
+        filter: dict[str, Any] | None,
+        before: RunnableConfig | None,
     ) -> QuerySet[StoredCheckpoint, int]:
-        """The keys of the checkpoints that the configs leave, newest first."""
+        """The keys of the checkpoints that the configs leave, newest first. Of a filter only the run is heeded."""
         rows = thread.checkpoints.filter(ns=ns).alias(by_id=in_order("checkpoint_id"))
         if config and (checkpoint_id := get_checkpoint_id(config)):
             rows = rows.filter(checkpoint_id=checkpoint_id)
         if before and (end := get_checkpoint_id(before)):
             rows = rows.filter(by_id__lt=end)
+        if filter and RUN in filter:
+            rows = rows.filter(run_id=filter[RUN])
         return rows.order_by("-by_id").values_list("pk", flat=True)
 
     def _fits(self, row: StoredCheckpoint, filter: dict[str, Any] | None) -> bool:
@@ -176,6 +184,11 @@ class DjangoSaver(BaseCheckpointSaver[int]):
             pending.setdefault(each.checkpoint_id, []).append((each.task_id, channel, value))
         return pending
 
+    def has(self, thread_id: Any, checkpoint_id: str | None = None) -> bool:
+        """Whether the thread has this checkpoint, or without an id any at all. Reads no state."""
+        rows = StoredCheckpoint.objects.filter(thread__name=str(thread_id), ns="")
+        return (rows if checkpoint_id is None else rows.filter(checkpoint_id=checkpoint_id)).exists()
+
     # Writing
 
     @transaction.atomic
@@ -203,7 +216,7 @@ class DjangoSaver(BaseCheckpointSaver[int]):
                     ns=ns,
                     checkpoint_id=checkpoint["id"],
                     parent_id=parent_id,
-                    run_id=metadata.get("run_id"),
+                    run_id=metadata.get(RUN) or metadata.get("run_id"),
                     body=pack(body),
                 )
             ],
@@ -313,6 +326,7 @@ class DjangoSaver(BaseCheckpointSaver[int]):
     # The same for async code
 
     aget_tuple = on_database(get_tuple)
+    ahas = on_database(has)
     aput = on_database(put)
     aput_writes = on_database(put_writes)
     adelete_thread = on_database(delete_thread)

@@ -108,13 +108,5 @@ async def test_the_history_of_an_unfinished_turn_tells_what_is_due() -> None:
     assert newest.next == ("reply",)
 
 
-async def test_saved_means_this_checkpoint_in_this_thread(graph: CompiledStateGraph) -> None:
-    [first, *_] = await run(graph, "one")
-    assert await history.is_saved(graph.checkpointer, "t", first.id)
-    assert not await history.is_saved(graph.checkpointer, "other", first.id)
-    assert not await history.is_saved(graph.checkpointer, "t", "1f000000-0000-6000-8000-000000000000")
-    assert not await history.is_saved(graph.checkpointer, "t", "")
-
-
 async def test_a_thread_that_does_not_exist_has_an_empty_history(graph: CompiledStateGraph) -> None:
     assert await history.read_all(graph, "nowhere") == []

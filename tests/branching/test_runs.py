@@ -17,7 +17,7 @@ from langchain_core.exceptions import (
 from langchain_core.messages import BaseMessage
 from langgraph.errors import InvalidUpdateError
 
-from branching import history, runs
+from branching import runs
 from branching.models import IndexedCheckpoint, Run
 from branching.types import CheckpointSaved, RunEnded, Token
 from tests.branching.conftest import (
@@ -57,7 +57,7 @@ async def test_a_checkpoint_is_on_disk_when_it_is_announced(chat: Story) -> None
     while not reply.has_ended:
         await reply.take()
         if is_saved(reply.heard[-1]):
-            assert await history.is_saved(chat.engine.saver, chat.thread.pk, reply.heard[-1].checkpoint.id)
+            assert await chat.engine.saver.ahas(chat.thread.pk, reply.heard[-1].checkpoint.id)
 
 
 async def test_a_run_that_speaks_before_its_first_checkpoint_is_on_disk_is_not_recorded_yet(chat: Story) -> None:

@@ -260,6 +260,13 @@ def test_nothing_is_found_where_nothing_is() -> None:
     assert rows() == [0, 0, 0, 0], "and asking makes nothing"
 
 
+def test_it_says_whether_it_has_a_checkpoint_of_this_thread_and_of_no_other() -> None:
+    saver = DjangoSaver()
+    there = put(saver, config("a"), said(1))["configurable"]["checkpoint_id"]
+    found = [saver.has(*each) for each in (("a", there), ("a", None), ("b", there), ("b", None), ("a", ""))]
+    assert found == [True, True, False, False, False]
+
+
 def test_a_checkpoint_that_goes_while_it_is_read_is_not_there() -> None:
     saver = DjangoSaver()
     first, second = put(saver, config(), said(20, "a")), put(saver, config(), said(20, "b"))
