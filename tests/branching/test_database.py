@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Any
 from unittest.mock import patch
 
+import psycopg
 import pytest
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.contrib.auth.models import User
@@ -65,6 +67,24 @@ def is_held() -> bool:
 async def test_with_a_pool_nothing_is_held_between_calls() -> None:
     await opened()
     assert not await is_held()
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no server that could be started anew.")
+async def test_case_74_connections_that_the_server_has_cut_are_replaced() -> None:
+    """As when the server is restarted, or has an idle one closed."""
+    await asyncio.gather(*(opened() for _ in range(5)))
+    await cut_all()
+    assert await on_database(User.objects.count)() == 0
+
+
+@sync_to_async
+def cut_all() -> None:
+    here = connection.get_connection_params()
+    with psycopg.connect(**{key: here[key] for key in ("dbname", "user", "host") if here.get(key)}) as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
 
 
 @pytest.fixture
