@@ -48,8 +48,8 @@ async def lifespan(
 
 
 NOT_ALONE = (
-    "Another process already serves the data in {}. Only one may: what a reply and its pages tell each other stays "
-    "within a process. Serve with one worker (no --workers, no WEB_CONCURRENCY), or from another DATA_DIR."
+    "Another process already serves the data in {} or the same database. Only one may: what a reply and its pages tell "
+    "each other stays within a process. Serve with one worker (no --workers, no WEB_CONCURRENCY), or from other data."
 )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection  # noqa: F401 - for the conditions of skips
 from langchain_core.messages import HumanMessage
 
 from branching import commands, history, recovery
@@ -63,6 +65,16 @@ async def test_an_end_leaves_runs_interrupted(chat: Tab) -> None:
     async with served():
         await begin(chat)
     assert (await chat.view()).open_reply.state == "lost"
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="With SQLite the folder is the data.")
+async def test_case_79_on_postgresql_it_is_the_database_that_one_process_serves(tmp_path: Path, settings: Any) -> None:
+    async with served():
+        settings.DATA_DIR = tmp_path
+        async with served() as answer:
+            assert answer["type"] == "lifespan.startup.failed"
+    async with served() as answer:
+        assert answer["type"] == "lifespan.startup.complete"
 
 
 async def test_case_79_a_second_process_on_the_same_data_is_refused_and_leaves_the_first_alone(chat: Tab) -> None:
