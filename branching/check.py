@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import transaction
 
-from branching import heads, history, index, transcript, tree
+from branching import heads, history, index, places, transcript, tree
 from branching.database import on_database
 from branching.engine import Engine
 from branching.models import IndexedCheckpoint, Message, Thread
@@ -36,7 +36,7 @@ async def check(engine: Engine, thread: Thread) -> list[Finding]:
 
 
 async def rebuild(engine: Engine, thread: Thread) -> None:
-    """Make the index anew from the checkpoints. HEAD and the selection stay wherever they still make sense."""
+    """Make the index anew from the checkpoints. HEAD and the remembered places stay wherever they still make sense."""
     await _replace(thread.pk, await history.read_all(engine.graph(thread.assistant), thread.pk))
 
 
@@ -45,12 +45,16 @@ def compare(thread_id: UUID, checkpoints: Sequence[Checkpoint]) -> list[Finding]
     """The same, for all checkpoints of the thread as they were just read."""
     truth = tree.derive(checkpoints)
     found = {row.checkpoint_id: row for row in IndexedCheckpoint.objects.filter(thread_id=thread_id)}
-    pairs = list(_pairs(thread_id, truth))
+    rows = {row.pk: row for row in Message.objects.filter(thread_id=thread_id).order_by("id")}
+    thread = Thread.objects.get(pk=thread_id)
+    pairs = list(_pairs(rows, truth))
     return [
         *_missing_and_unknown(truth, found),
         *_wrong_versions(pairs),
         *_wrong_checkpoints(truth, found, {node: row.pk for node, row in pairs if node and row}),
-        *_wrong_head(Thread.objects.get(pk=thread_id), found),
+        *_wrong_head(thread, found),
+        *_wrong_jumps(rows),
+        *_wrong_places(rows, head.message_id if (head := found.get(thread.head)) else None),
     ]
 
 
@@ -63,10 +67,10 @@ def _missing_and_unknown(truth: tree.Tree, found: dict[str, IndexedCheckpoint]) 
         yield Finding(f"checkpoint {orphan}", "grew from a checkpoint that does not exist")
 
 
-def _pairs(thread_id: UUID, truth: tree.Tree) -> Iterator[tuple[tree.Node | None, Message | None]]:
+def _pairs(found: Mapping[int, Message], truth: tree.Tree) -> Iterator[tuple[tree.Node | None, Message | None]]:
     """Each version beside its row, siblings in order; None where one of the two has no counterpart."""
     rows = defaultdict(list)
-    for row in Message.objects.filter(thread_id=thread_id).order_by("id"):
+    for row in found.values():
         rows[row.parent_id].append(row)
     waiting: list[tuple[list[tree.Node], int | None]] = [(truth.roots, None)]
     while waiting:
@@ -106,6 +110,7 @@ def _wrong_checkpoints(
             "source": checkpoint.source,
             "step": checkpoint.step,
             "next": list(checkpoint.next),
+            "passed": truth.is_passed(checkpoint_id),
             "message_id": rows.get(node) if node else None,
         }
         for name, value in expected.items():
@@ -120,26 +125,36 @@ def _wrong_head(thread: Thread, found: dict[str, IndexedCheckpoint]) -> Iterator
         return
     if thread.head not in found:
         yield Finding("HEAD", f"points at {thread.head}, which is no checkpoint of this thread")
-        return
-    rows = {row.pk: row for row in Message.objects.filter(thread=thread)}
-    child, at = None, rows.get(found[thread.head].message_id)
-    while at:
-        if at.selected_id != child:
-            yield Finding(f"message {at.message_id}", "is on the way to HEAD but another version is selected")
-        child, at = at.pk, rows.get(at.parent_id)
+
+
+def _wrong_jumps(rows: Mapping[int, Message]) -> Iterator[Finding]:
+    for row in rows.values():
+        before, wanted = rows.get(row.parent_id), row.depth & (row.depth - 1)
+        while before and before.depth > wanted:
+            # Through jumps of those before, which are looked at too.
+            before = rows.get(before.jump_id if before.depth & (before.depth - 1) >= wanted else before.parent_id)
+        if row.depth != (rows[row.parent_id].depth + 1 if row.parent_id in rows else 1):
+            yield Finding(f"message {row.message_id}", f"stands at depth {row.depth}")
+        elif row.jump_id != (before.pk if before else None):
+            yield Finding(f"message {row.message_id}", f"jumps to {row.jump_id}")
+
+
+def _wrong_places(rows: Mapping[int, Message], head: int | None) -> Iterator[Finding]:
+    for version in places.astray(rows, head):
+        yield Finding(f"message {version.message_id}", "remembers a place that is not its own")
 
 
 @on_database
 @transaction.atomic
 def _replace(thread_id: UUID, checkpoints: Sequence[Checkpoint]) -> None:
     thread = heads.locked(thread_id)
-    selected = _selection(thread_id)
+    remembered = _remembered(thread_id)
     runs = dict(IndexedCheckpoint.objects.filter(thread=thread).values_list("checkpoint_id", "run_id"))
     Message.objects.filter(thread=thread).delete()
     IndexedCheckpoint.objects.filter(thread=thread).delete()
     for checkpoint in tree.derive(checkpoints).checkpoints.values():
         index.record(thread_id, checkpoint, run_id=runs.get(checkpoint.id))
-    _restore_selection(thread_id, selected)
+    _restore_places(thread, remembered)
     head = IndexedCheckpoint.objects.filter(thread=thread, checkpoint_id=thread.head).first()
     if head:
         heads.repair(thread_id, head)
@@ -147,15 +162,18 @@ def _replace(thread_id: UUID, checkpoints: Sequence[Checkpoint]) -> None:
         transcript.repair_head(thread_id)
 
 
-def _selection(thread_id: UUID) -> dict[str, str]:
-    """Which version was selected after which, by their paths, which a rebuild does not change."""
-    chosen = Message.objects.filter(thread_id=thread_id).exclude(selected=None)
-    return dict(chosen.values_list("path", "selected__path"))
+def _remembered(thread_id: UUID) -> dict[str, str]:
+    """The place that each version remembers, by paths, which a rebuild does not change."""
+    return dict(Message.objects.filter(thread_id=thread_id).exclude(end=None).values_list("path", "end__path"))
 
 
-def _restore_selection(thread_id: UUID, selected: dict[str, str]) -> None:
-    rows = {row.path: row for row in Message.objects.filter(thread_id=thread_id)}
-    for parent, child in selected.items():
-        if parent in rows and child in rows:
-            rows[parent].selected = rows[child]
-            rows[parent].save(update_fields=["selected"])
+def _restore_places(thread: Thread, remembered: Mapping[str, str]) -> None:
+    rows = {row.pk: row for row in Message.objects.filter(thread=thread)}
+    by_path = {row.path: row for row in rows.values()}
+    for version, end in remembered.items():
+        if version in by_path and end in by_path:
+            by_path[version].end = by_path[end]
+    head = IndexedCheckpoint.objects.filter(thread=thread, checkpoint_id=thread.head).first()
+    for version in list(places.astray(rows, head.message_id if head else None)):
+        version.end = None
+    Message.objects.bulk_update([row for row in rows.values() if row.end_id], ["end"], batch_size=500)

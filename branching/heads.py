@@ -1,4 +1,4 @@
-"""The only writer of HEAD, of the remembered selection, and of the log of moves.
+"""The only writer of HEAD, of the remembered places, and of the log of moves.
 
 A command's move is compare-and-set on `head_version`, the number its page was drawn with. Following a run is
 compare-and-set on the checkpoint that the run was at before; it extends the move that the run's command made and
@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
-from django.db.models import F, Q, Subquery
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, Subquery
 from django.utils import timezone
 
-from branching import index
+from branching import index, places
 from branching.database import on_database
 from branching.exceptions import HeadMoved, NoSuchMessage, NoSuchThread, NothingToUndo
 from branching.models import HeadMove, IndexedCheckpoint, Message, Run, Thread
@@ -26,11 +26,20 @@ def switch(thread_id: UUID, *, message: int, head_version: int, key: str | None 
     """Show another version: HEAD goes to where one was in it when one left. Runs nothing, stores nothing else."""
     if _seen(thread_id, key):
         return
+    move(thread_id, _landing(thread_id, message), why="switch", head_version=head_version, key=key, by=by)
+
+
+@on_database
+def landing(thread_id: UUID, message: int) -> str:
+    """The checkpoint to which a switch to this message would go. Raises `NoSuchMessage`."""
+    return _landing(thread_id, message).checkpoint_id
+
+
+def _landing(thread_id: UUID, message: int) -> IndexedCheckpoint:
     chosen = Message.objects.filter(thread_id=thread_id, pk=message).first()
     if chosen is None:
         raise NoSuchMessage
-    target = index.tip_of(_last_seen_under(chosen))
-    move(thread_id, target, why="switch", head_version=head_version, key=key, by=by)
+    return index.tip_of(places.back_to(chosen, _at(thread_id, _head(thread_id))))
 
 
 @on_database
@@ -59,11 +68,9 @@ def undo(thread_id: UUID, *, head_version: int, key: str | None = None, by: Any 
 
 def undoable(thread_id: UUID) -> Any:
     """The moves that Undo can take back, newest first."""
-    moves = HeadMove.objects.filter(thread_id=thread_id, undone=False).exclude(why__in=["undo", "repair"])
-    known = IndexedCheckpoint.objects.filter(thread_id=thread_id).values("checkpoint_id")
-    # A move with a run led somewhere though HEAD may not have stayed for it.
-    led_somewhere = moves.exclude(origin=F("target"), run=None).exclude(target=None)
-    return led_somewhere.filter(Q(origin=None) | Q(origin__in=known)).order_by("-id")
+    known = IndexedCheckpoint.objects.filter(thread=OuterRef("thread"), checkpoint_id=OuterRef("origin"))
+    led_somewhere = HeadMove.objects.filter(thread_id=thread_id, undone=False).exclude(target=None)
+    return led_somewhere.filter(Q(origin=None) | Exists(known)).order_by("-id")
 
 
 def _seen(thread_id: UUID, key: str | None) -> bool:
@@ -106,9 +113,9 @@ def move(
 ) -> None:
     """Point HEAD at `to`, unless it moved since `head_version` was read: then `HeadMoved`. Inside a transaction."""
     claim(thread_id, head_version=head_version)
-    origin = Thread.objects.values_list("head", flat=True).get(pk=thread_id)
+    origin = _head(thread_id)
     Thread.objects.filter(pk=thread_id).update(head=to.checkpoint_id)
-    _remember(to.message)
+    places.leave(_at(thread_id, origin), to.message)
     log(thread_id, origin=origin, target=to.checkpoint_id, why=why, key=key, by=by, run=run)
 
 
@@ -123,12 +130,16 @@ def log(
     run: Run | None = None,
 ) -> None:
     """Write a move down, without making it."""
-    HeadMove.objects.create(thread_id=thread_id, origin=origin, target=target, why=why, key=key, by=by, run=run)
+    # A move with a run led somewhere though HEAD may not have stayed for it.
+    stays = why in ("undo", "repair") or (origin == target and run is None)
+    HeadMove.objects.create(
+        thread_id=thread_id, origin=origin, target=target, why=why, key=key, by=by, run=run, undone=stays
+    )
 
 
 def extend(thread_id: UUID, run: Run, *, by: Any) -> None:
     """Let `run` continue the move that led to HEAD, so that one Undo takes both back."""
-    head = Thread.objects.values_list("head", flat=True).get(pk=thread_id)
+    head = _head(thread_id)
     last = undoable(thread_id).first()
     if last and last.target == head:
         HeadMove.objects.filter(pk=last.pk).update(run=run)
@@ -148,7 +159,7 @@ def follow(run: Run, to: IndexedCheckpoint) -> bool:
     thread.update(revision=F("revision") + 1)
     if followed:
         HeadMove.objects.filter(run=run).update(target=to.checkpoint_id)
-        _remember(to.message)
+        places.leave(_at(run.thread_id, was), to.message)
     else:
         pass_by(run, to)
     return followed
@@ -173,7 +184,7 @@ def pass_by(run: Run, to: IndexedCheckpoint) -> None:
     left = HeadMove.objects.filter(thread_id=run.thread_id, origin=was, id__gt=Subquery(own))
     left.exclude(target=was).update(origin=to.checkpoint_id)
     if to.message:
-        _remember_unseen(run.thread_id, to.message)
+        places.grow(to.message, _at(run.thread_id, _head(run.thread_id)))
 
 
 def repair(thread_id: UUID, to: IndexedCheckpoint | None) -> None:
@@ -182,53 +193,15 @@ def repair(thread_id: UUID, to: IndexedCheckpoint | None) -> None:
     target = to.checkpoint_id if to else None
     changed = {"head_version": F("head_version") + 1, "revision": F("revision") + 1}
     Thread.objects.filter(pk=thread_id).update(head=target, **changed)
-    _remember(to.message if to else None)
+    places.leave(_at(thread_id, thread.head), to.message if to else None)
     log(thread_id, origin=thread.head, target=target, why="repair")
 
 
-def _last_seen_under(message: Message) -> Message:
-    """The end of the branch that was shown when `message` was last on screen."""
-    below = """
-        WITH RECURSIVE below(id, selected_id) AS (
-            SELECT id, selected_id FROM branching_message WHERE id = %s
-            UNION ALL
-            SELECT m.id, m.selected_id FROM branching_message m JOIN below ON m.id = below.selected_id
-        )
-        SELECT id FROM below WHERE selected_id IS NULL
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(below, [message.pk])
-        (end,) = cursor.fetchone()
-    return message if end == message.pk else Message.objects.get(pk=end)
-
-
-def _remember(end: Message | None) -> None:
-    """Select the path to `end`, and nothing after it. Writes only the rows where that is a change."""
-    if end is None:
-        return
-    Message.objects.filter(pk=end.pk).exclude(selected=None).update(selected=None)
-    strays = """
-        WITH RECURSIVE up(id, parent_id) AS (
-            SELECT id, parent_id FROM branching_message WHERE id = %s
-            UNION ALL
-            SELECT m.id, m.parent_id FROM branching_message m JOIN up ON m.id = up.parent_id
-        )
-        SELECT up.parent_id, up.id FROM up JOIN branching_message p ON p.id = up.parent_id
-        WHERE p.selected_id IS NULL OR p.selected_id <> up.id
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(strays, [end.pk])
-        for parent, child in cursor.fetchall():
-            Message.objects.filter(pk=parent).update(selected=child)
-
-
-def _remember_unseen(thread_id: UUID, message: Message) -> None:
-    """A run that goes on where nobody looks is what one comes back to, unless another version was chosen there."""
-    if message.parent_id is None:
-        return
-    head = IndexedCheckpoint.objects.filter(thread_id=thread_id, checkpoint_id=_head(thread_id)).first()
-    if head is None or head.message_id != message.parent_id:
-        Message.objects.filter(pk=message.parent_id, selected=None).update(selected=message)
+def _at(thread_id: UUID, checkpoint_id: str | None) -> Message | None:
+    """The message that a checkpoint ends in. None too where there is no such checkpoint."""
+    rows = IndexedCheckpoint.objects.filter(thread_id=thread_id, checkpoint_id=checkpoint_id)
+    row = rows.select_related("message").first()
+    return row.message if row else None
 
 
 def _head(thread_id: UUID) -> str | None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from branching import ancestry
 from branching.exceptions import NoSuchCheckpoint
 from branching.models import IndexedCheckpoint, Message
 from branching.types import Checkpoint, Content
@@ -31,6 +33,8 @@ def record(thread_id: UUID, checkpoint: Checkpoint, *, run_id: UUID | None = Non
     if known:
         return known
     message = _place(thread_id, checkpoint.messages)
+    announced = IndexedCheckpoint.objects.filter(thread_id=thread_id, checkpoint_id=checkpoint.parent_id, next=[START])
+    announced.update(passed=True)
     return IndexedCheckpoint.objects.create(
         thread_id=thread_id,
         checkpoint_id=checkpoint.id,
@@ -67,6 +71,7 @@ def _place(thread_id: UUID, messages: Sequence[Content]) -> Message | None:
         parent = Message.objects.create(
             thread_id=thread_id,
             parent=parent,
+            jump_id=ancestry.jump_from(parent),
             message_id=content.id,
             path=paths[depth],
             depth=depth + 1,
@@ -127,11 +132,9 @@ def _introducing(message: Message) -> IndexedCheckpoint | None:
     return next((found for child in children if (found := _introducing(child))), None)
 
 
-def ending_in(message_id: int | None) -> QuerySet[IndexedCheckpoint]:
+def ending_in(message_id: Any) -> QuerySet[IndexedCheckpoint]:
     """The checkpoints a switch to this message may land on, newest first: see `tip_of`."""
-    child = IndexedCheckpoint.objects.filter(thread=OuterRef("thread"), parent_id=OuterRef("checkpoint_id"))
-    rows = IndexedCheckpoint.objects.filter(message_id=message_id).alias(has_child=Exists(child))
-    return rows.exclude(Q(next=[START]) & Q(has_child=True)).order_by("-id")
+    return IndexedCheckpoint.objects.filter(message_id=message_id, passed=False).order_by("-id")
 
 
 def tip_of(message: Message) -> IndexedCheckpoint:

@@ -34,25 +34,38 @@ class Message(models.Model):
     """One version of a message: a node of the conversation tree. Siblings share `parent`."""
 
     thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="messages")
-    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="children")
+    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="children", db_index=False)
+    jump = models.ForeignKey(
+        "self",
+        on_delete=models.DO_NOTHING,
+        null=True,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+        help_text="The ancestor at depth `depth & (depth - 1)`, by which ancestry.py skips.",
+    )
     message_id = models.CharField(max_length=200, help_text="The id in the graph's state.")
     path = models.CharField(max_length=64, help_text="Digest of all messages from the root to this one.")
     depth = models.PositiveIntegerField(help_text="Messages from the root to this one, itself included.")
     kind = models.CharField(max_length=8, choices=[("human", "human"), ("ai", "ai"), ("tool", "tool")])
     text = models.TextField(blank=True)
     data = models.JSONField(default=dict)
-    selected = models.ForeignKey(
+    end = models.ForeignKey(
         "self",
         on_delete=models.SET_NULL,
         null=True,
         related_name="+",
-        help_text="The child that is shown when one comes back here; null to stop here. Written by heads.py.",
+        help_text="Where HEAD was when this version was left: see places.py. Written by heads.py.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["thread", "path"], name="one_row_per_version")]
-        indexes = [models.Index(fields=["thread", "message_id"], name="message_by_id")]
+        indexes = [
+            models.Index(fields=["thread", "message_id"], name="message_by_id"),
+            models.Index(fields=["parent", "id"], name="message_by_parent"),
+            models.Index(fields=["thread", "parent", "id"], name="first_message", condition=Q(parent=None)),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.message_id}"
@@ -70,7 +83,10 @@ class IndexedCheckpoint(models.Model):
     source = models.CharField(max_length=8)
     step = models.IntegerField()
     next = models.JSONField(default=list)
-    message = models.ForeignKey(Message, on_delete=models.CASCADE, null=True, related_name="checkpoints")
+    passed = models.BooleanField(default=False, help_text="It only announced a message that has come since.")
+    message = models.ForeignKey(
+        Message, on_delete=models.CASCADE, null=True, related_name="checkpoints", db_index=False
+    )
     run = models.ForeignKey("Run", on_delete=models.SET_NULL, null=True, related_name="checkpoints")
     created_at = models.DateTimeField()
 
@@ -78,6 +94,7 @@ class IndexedCheckpoint(models.Model):
         constraints = [models.UniqueConstraint(fields=["thread", "checkpoint_id"], name="one_row_per_checkpoint")]
         indexes = [
             models.Index(fields=["message", "id"], name="checkpoint_by_message"),
+            models.Index(fields=["message", "-id"], name="checkpoint_to_show", condition=Q(passed=False)),
             models.Index(fields=["thread", "parent_id"], name="checkpoint_by_parent"),
         ]
 
@@ -120,7 +137,12 @@ class Run(models.Model):
                 fields=["thread"], condition=Q(status__in=["queued", "running"]), name="one_active_run_per_thread"
             ),
         ]
-        indexes = [models.Index(fields=["thread", "tip"], name="run_by_tip")]
+        indexes = [
+            models.Index(fields=["thread", "tip", "-created_at"], name="run_by_tip"),
+            models.Index(fields=["thread", "base", "-created_at"], name="run_by_base"),
+            models.Index(fields=["thread", "-created_at"], name="run_by_age"),
+            models.Index(fields=["thread", "status", "ended_at"], name="run_by_status"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.status} {self.id}"
@@ -141,12 +163,15 @@ class HeadMove(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="moves")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True)
     key = models.CharField(max_length=64, null=True, help_text="The command's idempotency key, where no run has it.")
-    undone = models.BooleanField(default=False)
+    undone = models.BooleanField(default=False, help_text="Taken back, or nothing that Undo could take back.")
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["thread", "key"], name="one_move_per_key")]
-        indexes = [models.Index(fields=["thread", "undone", "-id"], name="move_to_undo")]
+        indexes = [
+            models.Index(fields=["thread", "-id"], name="move_to_undo", condition=Q(undone=False)),
+            models.Index(fields=["thread", "target"], name="move_by_target"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.why}: {self.origin} -> {self.target}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, Subquery
 
 from branching import index
-from branching.models import IndexedCheckpoint, Run, Thread
+from branching.models import HeadMove, IndexedCheckpoint, Run, Thread
 from branching.types import Pending
 
 
@@ -48,9 +48,12 @@ def at_head(thread: Thread) -> Standing:
 
 
 def _last_run(thread: Thread) -> Run | None:
-    here = Q(tip=thread.head) | Q(base=thread.head) if thread.head else Q(base=None)
     # What was undone is not what one sees here, even where HEAD can go no further back than this.
-    run = thread.runs.filter(here).exclude(moves__undone=True).order_by("-created_at").first()
+    undone = HeadMove.objects.filter(run=OuterRef("pk"), undone=True)
+    runs = thread.runs.filter(~Exists(undone)).order_by("-created_at")
+    based = Q(pk=Subquery(runs.filter(base=thread.head).values("pk")[:1]))
+    ended = Q(pk=Subquery(runs.filter(tip=thread.head).values("pk")[:1])) if thread.head else Q()
+    run = Run.objects.filter(based | ended).order_by("-created_at").first()
     return run if run and (run.tip or run.base) == thread.head else None
 
 

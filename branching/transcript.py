@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
-from django.db import connection, transaction
-from django.db.models import OuterRef, Q, Subquery
+from django.db import transaction
+from django.db.models import Count, Max
 
-from branching import heads, index
+from branching import heads, index, window
 from branching.database import on_database
 from branching.exceptions import NoSuchThread
 from branching.models import HeadMove, IndexedCheckpoint, Message, Run, Thread
 from branching.standing import Standing, at_head
-from branching.types import ActiveRun, OpenReply, ReplyState, RunState, ThreadView, Turn, Version
-
-Children = Mapping[int | None, Sequence[int]]
-"""For each message on the path, and for None above the first, the keys of its next versions, oldest first."""
+from branching.types import ActiveRun, OpenReply, ReplyState, RunState, ThreadView
 
 
 @on_database
@@ -64,10 +59,9 @@ def _thread(thread_id: UUID) -> Thread:
 
 
 def _view(thread: Thread, standing: Standing, notice: str = "") -> ThreadView:
-    path = _path(standing.head.message_id if standing.head else None)
-    children = _children(thread.pk, path)
-    below = children[path[-1].pk if path else None]
-    open_reply = _open_reply(standing, below)
+    last = standing.head.message if standing.head else None
+    below, newest = _below(thread, last)
+    open_reply = _open_reply(standing, below, newest)
     active = _active_run(thread)
     return ThreadView(
         id=thread.pk,
@@ -77,78 +71,23 @@ def _view(thread: Thread, standing: Standing, notice: str = "") -> ThreadView:
         head_version=thread.head_version,
         revision=thread.revision,
         run_state=_run_state(active, open_reply),
-        turns=tuple(_turns(_versions(path, children))),
+        versions=window.newest(last),
+        length=last.depth if last else 0,
         pending=standing.pending,
         open_reply=open_reply,
         run=active,
         can_undo=heads.undoable(thread.pk).exists(),
-        # The newest, since none is selected where HEAD stops.
-        later=below[-1] if below and open_reply is None else None,
+        later=newest if open_reply is None else None,
         ready=None if active else _ready(thread),
         notice=notice,
     )
 
 
-def _path(message: int | None) -> list[Message]:
-    """The messages from the root to this one, each with the checkpoint it ends in as `tip`."""
-    if message is None:
-        return []
-    up = """
-        WITH RECURSIVE up(id, parent_id) AS (
-            SELECT id, parent_id FROM branching_message WHERE id = %s
-            UNION ALL
-            SELECT m.id, m.parent_id FROM branching_message m JOIN up ON m.id = up.parent_id
-        )
-        SELECT id FROM up
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(up, [message])
-        ids = [pk for (pk,) in cursor.fetchall()]
-    tip = index.ending_in(OuterRef("pk")).values("checkpoint_id")[:1]
-    return list(Message.objects.filter(pk__in=ids).annotate(tip=Subquery(tip)).order_by("depth"))
-
-
-def _children(thread_id: UUID, path: Sequence[Message]) -> Children:
-    parents = Q(parent=None) | Q(parent__in=[message.pk for message in path])
-    found: dict[int | None, list[int]] = defaultdict(list)
-    rows = Message.objects.filter(parents, thread_id=thread_id).order_by("id")
-    for pk, parent in rows.values_list("pk", "parent_id"):
-        found[parent].append(pk)
-    return found
-
-
-def _versions(path: Sequence[Message], children: Children) -> Iterator[Version]:
-    for message in path:
-        siblings = children[message.parent_id]
-        at = siblings.index(message.pk)
-        yield Version(
-            pk=message.pk,
-            message_id=message.message_id,
-            kind=message.kind,
-            text=message.text,
-            state="stopped" if message.data.get("stopped") else "done",
-            position=at + 1,
-            total=len(siblings),
-            previous=siblings[at - 1] if at else None,
-            next=siblings[at + 1] if at + 1 < len(siblings) else None,
-            checkpoint_id=message.tip or "",
-            created_at=message.created_at,
-            data=message.data,
-        )
-
-
-def _turns(versions: Iterator[Version]) -> Iterator[Turn]:
-    human: Version | None = None
-    replies: list[Version] = []
-    for version in versions:
-        if version.kind == "human":
-            if human or replies:
-                yield Turn(human, tuple(replies))
-            human, replies = version, []
-        else:
-            replies.append(version)
-    if human or replies:
-        yield Turn(human, tuple(replies))
+def _below(thread: Thread, last: Message | None) -> tuple[int, int | None]:
+    """How many versions there are of what comes next, and the newest of them."""
+    rows = Message.objects.filter(parent=last) if last else Message.objects.filter(thread=thread, parent=None)
+    found = rows.aggregate(total=Count("pk"), newest=Max("pk"))
+    return found["total"], found["newest"]
 
 
 def _active_run(thread: Thread) -> ActiveRun | None:
@@ -162,8 +101,8 @@ def _ready(thread: Thread) -> str | None:
     run = thread.runs.exclude(kind="edit").order_by("-created_at").first()
     if run is None or run.status not in (Run.Status.DONE, Run.Status.STOPPED) or run.tip == thread.head:
         return None
-    moves = HeadMove.objects.filter(thread=thread)
-    was_left = moves.filter(run=run, undone=False).exists() and not moves.filter(target=run.tip).exists()
+    was_left = HeadMove.objects.filter(run=run, undone=False).exists()
+    was_left = was_left and not HeadMove.objects.filter(thread=thread, target=run.tip).exists()
     return run.tip if was_left else None
 
 
@@ -173,16 +112,17 @@ def _run_state(active: ActiveRun | None, open_reply: OpenReply | None) -> RunSta
     return "failed" if open_reply and open_reply.state in ("failed", "lost") else "idle"
 
 
-def _open_reply(standing: Standing, below: Sequence[int]) -> OpenReply | None:
+def _open_reply(standing: Standing, below: int, newest: int | None) -> OpenReply | None:
     if not standing.is_open:
         return None
     last, state = standing.last, _reply_state(standing.last)
-    siblings = () if standing.pending else below
+    if standing.pending:
+        below, newest = 0, None
     return OpenReply(
         state=state,
-        position=len(siblings) + 1,
-        total=len(siblings) + 1,
-        previous=siblings[-1] if siblings else None,
+        position=below + 1,
+        total=below + 1,
+        previous=newest,
         run_id=last.pk if last else None,
         text=last.partial if last and state == "failed" else "",
         error=last.error if last and state == "failed" else "",

@@ -80,7 +80,7 @@ class Tree:
 
         One that only announces the next message (`next` is `__start__`) does not count once that message has come.
         """
-        return next((each for each in reversed(self._ends[node]) if not self._is_announcement(each)), None)
+        return next((each for each in reversed(self._ends[node]) if not self.is_passed(each)), None)
 
     def origin(self, checkpoint_id: str) -> str:
         """The checkpoint that this one is LangGraph's fork copy of, through copies of copies; else itself."""
@@ -105,7 +105,8 @@ class Tree:
             self.orphans.append(checkpoint.id)
         self._origins[checkpoint.id] = self._origins[parent.id] if self._is_copy(checkpoint, parent) else checkpoint.id
 
-    def _is_announcement(self, checkpoint_id: str) -> bool:
+    def is_passed(self, checkpoint_id: str) -> bool:
+        """Whether it only announced a message that has come since."""
         return self.checkpoints[checkpoint_id].next == ("__start__",) and bool(self._children[checkpoint_id])
 
     def _grow(self, checkpoint: Checkpoint) -> Node | None:

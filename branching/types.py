@@ -72,6 +72,10 @@ class Version:
 
     pk: int
     """The Message row; URLs and the arrows name versions by it."""
+    parent: int | None
+    """The pk of the message before it."""
+    depth: int
+    """Its place in the transcript, from 1."""
     message_id: str
     kind: Kind
     text: str
@@ -123,11 +127,14 @@ class OpenReply:
 
 
 @dataclass(frozen=True)
-class Turn:
-    """A human message and what follows until the next. The very first may have no human message."""
+class Stretch:
+    """Messages of a transcript that follow each other, and where it goes on."""
 
-    human: Version | None
-    replies: tuple[Version, ...]
+    versions: tuple[Version, ...]
+    above: int | None
+    """The pk of the message before them, if there is one."""
+    below: int | None
+    """The pk of the last of them, where something between them and what the page shows is missing."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +162,10 @@ class ThreadView:
     revision: int
     """Grows with each visible change, so that a late fragment never replaces a newer one."""
     run_state: RunState
-    turns: tuple[Turn, ...]
+    versions: tuple[Version, ...]
+    """The messages at the end of the transcript, top to bottom; see `above`."""
+    length: int
+    """How many messages the whole transcript has."""
     pending: Pending | None
     open_reply: OpenReply | None
     run: ActiveRun | None
@@ -169,12 +179,27 @@ class ThreadView:
 
     @property
     def is_empty(self) -> bool:
-        return not self.turns and self.pending is None
+        return not self.versions and self.pending is None
 
     @property
-    def versions(self) -> tuple[Version, ...]:
-        """All messages on screen, top to bottom."""
-        return tuple(v for turn in self.turns for v in ((turn.human,) if turn.human else ()) + turn.replies)
+    def above(self) -> int | None:
+        """The pk of the message above those that are shown, if there is one."""
+        return self.versions[0].parent if self.versions else None
+
+    @property
+    def pending_slot(self) -> int:
+        """The place of the pending message, counted as the depth of messages is."""
+        return self.length + 1
+
+    @property
+    def open_slot(self) -> int:
+        """The place of the open reply."""
+        return self.length + (2 if self.pending else 1)
+
+    @property
+    def places(self) -> int:
+        """How many places the whole transcript has, with those of what is pending or open."""
+        return self.length + bool(self.pending) + bool(self.open_reply)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django_htmx.middleware import HtmxDetails
 
 from branching import assistants, threads
-from branching.exceptions import BranchingError, Conflict, NotFound
+from branching.exceptions import BranchingError, Conflict, NoSuchMessage, NotFound
 from branching.models import Thread
 from chatapp import pages, stream
 
@@ -79,9 +79,11 @@ def status_of(error: BranchingError) -> int:
     return 409 if isinstance(error, Conflict) else 422
 
 
-async def thread_page(request: PersonRequest, thread_id: UUID, *, status: int = 200, **more: Any) -> HttpResponse:
-    """The whole page of a thread."""
-    page = await pages.current(thread_id)
+async def thread_page(
+    request: PersonRequest, thread_id: UUID, *, status: int = 200, message: int | None = None, **more: Any
+) -> HttpResponse:
+    """The whole page of a thread, with this message of it in sight. Raises `NoSuchMessage`."""
+    page = await pages.current(thread_id, message)
     context = {**page.context, **await sidebar(request), "socket_url": f"/ws/threads/{thread_id}/", **more}
     return render(request, "chat/thread.html", context, status=status)
 
@@ -91,11 +93,19 @@ async def sidebar(request: PersonRequest) -> dict[str, Any]:
     return {"threads": await threads.of(request.user), "assistants": assistants.ASSISTANTS.values()}
 
 
-async def changed(request: PersonRequest, thread_id: UUID, template: str = "stream/changed.html") -> HttpResponse:
-    """The answer to a command that was carried out: the thread as it is now, here and in all other tabs."""
+async def changed(
+    request: PersonRequest, thread_id: UUID, template: str = "stream/changed.html", *, message: int | None = None
+) -> HttpResponse:
+    """The answer to a command that was carried out: the thread as it is now, here and in all other tabs.
+
+    With `message`, the one on which the command was given, it stays in sight here, however long the thread.
+    """
     await stream.announce(thread_id)
     await stream.announce_list(request.user.pk)
     if not request.htmx:
-        return redirect("thread", thread_id)
-    page = await pages.current(thread_id)
+        return redirect("message", thread_id, message) if message else redirect("thread", thread_id)
+    try:
+        page = await pages.current(thread_id, message)
+    except NoSuchMessage:  # somebody has moved on already
+        page = await pages.current(thread_id)
     return render(request, template, {**page.context, **await sidebar(request)})

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.utils import translation
 
-from branching import assistants, transcript
+from branching import assistants, transcript, window
 from branching.types import ThreadView
 from chatapp import engine, stream
 from chatapp.markdown import Growing
@@ -24,7 +24,7 @@ class Page:
     """A thread as it is at one moment."""
 
     context: dict[str, Any]
-    """For the templates: `view`, `assistant`, `model`, and `blocks` of a live reply."""
+    """For the templates: `view`, `assistant`, `model`, `blocks` of a live reply, and `landed`: a stretch above it."""
     live: Live | None
     """The run whose reply is being written on it."""
     reply: Growing | None
@@ -37,19 +37,20 @@ class Page:
     """The number of the newest change that is certain to be in it."""
 
 
-async def current(thread_id: UUID) -> Page:
-    """The thread as it is now. Raises `NoSuchThread`."""
+async def current(thread_id: UUID, message: int | None = None) -> Page:
+    """The thread as it is now, so that this message of it is shown. Raises `NoSuchThread`, `NoSuchMessage`."""
     change = stream.changes
-    return await _page(await transcript.read(thread_id), change)
+    return await _page(await transcript.read(thread_id), change, message)
 
 
-async def at(thread_id: UUID, checkpoint_id: str) -> Page:
-    """The thread as it was at a checkpoint. Raises `NoSuchThread`, `NoSuchCheckpoint`."""
+async def at(thread_id: UUID, checkpoint_id: str, message: int | None = None) -> Page:
+    """The thread as it was at a checkpoint. Raises `NoSuchThread`, `NoSuchCheckpoint`, `NoSuchMessage`."""
     change = stream.changes
-    return await _page(await transcript.read_at(thread_id, checkpoint_id), change)
+    return await _page(await transcript.read_at(thread_id, checkpoint_id), change, message)
 
 
-async def _page(view: ThreadView, change: int) -> Page:
+async def _page(view: ThreadView, change: int, message: int | None) -> Page:
+    landed = await window.around(view, message) if message else None
     assistant = assistants.get(view.assistant)
     models = engine.get().models if assistant.uses_model else None
     place = view.open_reply
@@ -58,6 +59,7 @@ async def _page(view: ThreadView, change: int) -> Page:
     # A live reply has a first block from the beginning: the place where its text begins to grow.
     blocks = (reply.blocks() if reply else []) or [""]
     context = {"view": view, "assistant": assistant, "model": models, "blocks": list(enumerate(blocks))}
+    context["landed"] = landed
     return Page(context, live, reply, reply.size if reply else 0, len(reply.settled) if reply else 0, change)
 
 

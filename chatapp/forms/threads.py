@@ -36,3 +36,11 @@ class SwitchForm(CommandForm):
 
     message = forms.IntegerField(required=False)
     checkpoint = forms.CharField(required=False, max_length=64)
+
+
+def whole_number(data: QueryDict, name: str) -> int:
+    """A field of an address that names a message. Raises `BadRequest`."""
+    try:
+        return forms.IntegerField().clean(data.get(name))
+    except forms.ValidationError as error:
+        raise BadRequest from error

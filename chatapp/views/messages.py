@@ -5,17 +5,68 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from branching import commands, heads
+from branching import assistants, commands, heads, window
 from branching.exceptions import BadRequest, BranchingError, Conflict, Invalid, NoSuchMessage
+from branching.models import Thread
+from branching.types import Stretch
 from chatapp import engine, pages
 from chatapp.accounts import person_required
-from chatapp.forms.threads import CommandForm, ContentForm, SwitchForm
+from chatapp.forms.threads import CommandForm, ContentForm, SwitchForm, whole_number
 from chatapp.http import PersonRequest, answers_errors, changed, status_of, thread_or_404, thread_page
 from chatapp.runner import runner
+
+
+@require_GET
+@never_cache
+@person_required
+@answers_errors
+async def show(request: PersonRequest, thread_id: UUID, pk: int) -> HttpResponse:
+    """The thread with this message in sight; if another version is shown, the one that holds it, to look at."""
+    await thread_or_404(request, thread_id)
+    try:
+        return await thread_page(request, thread_id, message=pk, landing=pk)
+    except NoSuchMessage:
+        version = reverse("checkpoint", args=[thread_id, await heads.landing(thread_id, pk)])
+        return redirect(f"{version}?message={pk}")
+
+
+@require_GET
+@person_required
+@answers_errors
+async def earlier(request: PersonRequest, thread_id: UUID, pk: int) -> HttpResponse:
+    """The messages up to this one, for a page that has what comes after it."""
+    thread = await thread_or_404(request, thread_id)
+    return _stretch(request, thread, await window.earlier(thread_id, pk), to=pk)
+
+
+@require_GET
+@person_required
+@answers_errors
+async def later(request: PersonRequest, thread_id: UUID, pk: int) -> HttpResponse:
+    """The messages after this one, for a page that has what comes before it, and what comes after `to`."""
+    thread = await thread_or_404(request, thread_id)
+    to = whole_number(request.GET, "to")
+    return _stretch(request, thread, await window.later(thread_id, pk, to=to), to=to)
+
+
+def _stretch(request: PersonRequest, thread: Thread, stretch: Stretch, *, to: int) -> HttpResponse:
+    checkpoint_id = request.GET.get("checkpoint")
+    context = {
+        "stretch": stretch,
+        "thread_id": thread.pk,
+        "head_version": thread.head_version,
+        "to": to,
+        "assistant": assistants.get(thread.assistant),
+        "checkpoint_id": checkpoint_id,
+        "readonly": bool(checkpoint_id),
+    }
+    return render(request, "chat/_stretch.html", context)
 
 
 @require_POST
@@ -71,7 +122,7 @@ async def switch(request: PersonRequest, thread_id: UUID) -> HttpResponse:
         await heads.go(thread_id, checkpoint_id=checkpoint, by=request.user, **command)
     else:
         raise BadRequest
-    return await changed(request, thread_id)
+    return await changed(request, thread_id, message=message)
 
 
 @require_POST
@@ -91,14 +142,17 @@ async def _edit_box(
 
     A message that has left the screen meanwhile has no place for a box: then the error goes its usual way.
     """
-    page = await pages.current(thread_id)
-    version = next((each for each in page.context["view"].versions if each.pk == pk), None)
-    if version is None:
-        raise error or NoSuchMessage
+    try:
+        page = await pages.current(thread_id, pk)
+    except NoSuchMessage as missing:
+        raise error or missing from None
+    version = await window.only(thread_id, pk)
     typed = version.text if text is None else text
     said = gettext(str(error)) if error else ""
     status = status_of(error) if error else 200
     if not request.htmx:
-        return await thread_page(request, thread_id, status=status, editing=pk, edit_text=typed, edit_error=said)
+        editing = {"editing": pk, "edit_text": typed, "edit_error": said}
+        return await thread_page(request, thread_id, status=status, message=pk, **editing)
     box = {"thread_id": thread_id, "version": version, "text": typed, "error": said}
-    return render(request, "stream/edit.html", {**page.context, **box}, status=status)
+    # What is above the window is on the page, the message among it.
+    return render(request, "stream/edit.html", {**page.context, **box, "landed": None}, status=status)

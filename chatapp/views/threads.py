@@ -14,6 +14,7 @@ from branching import threads
 from branching.exceptions import UnknownAssistant
 from chatapp import engine, pages, stream
 from chatapp.accounts import person_required
+from chatapp.forms.threads import whole_number
 from chatapp.http import PersonRequest, answers_errors, changed, sidebar, thread_or_404, thread_page
 from chatapp.runner import runner
 
@@ -56,8 +57,9 @@ async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
 async def checkpoint(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> HttpResponse:
     """A version for ever: the transcript that ends in this checkpoint, wherever HEAD is."""
     thread = await thread_or_404(request, thread_id)
-    page = await pages.at(thread_id, checkpoint_id)
-    context = {"checkpoint_id": checkpoint_id, "is_head": thread.head == checkpoint_id}
+    message = whole_number(request.GET, "message") if "message" in request.GET else None
+    page = await pages.at(thread_id, checkpoint_id, message)
+    context = {"checkpoint_id": checkpoint_id, "is_head": thread.head == checkpoint_id, "landing": message}
     return render(request, "chat/version.html", {**page.context, **await sidebar(request), **context})
 
 

@@ -1,10 +1,7 @@
 // After an arrow: a word when messages that stood below now live on the version that was left.
 const counts = new WeakMap();
 
-function below(slot) {
-  const places = [...document.querySelectorAll("#transcript [data-slot]")];
-  return places.length - 1 - places.findIndex((place) => place.dataset.slot === slot);
-}
+const below = (slot) => document.getElementById("transcript").dataset.places - slot;
 
 document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
   const slot = ctx.sourceElement.closest("[data-versions]")?.closest("[data-slot]").dataset.slot;

@@ -12,6 +12,7 @@ document.addEventListener("htmx:before:swap", ({ detail: { tasks } }) => {
   const news = tasks.find((task) => task.fragment.querySelector("#transcript"))?.fragment;
   if (!news) return;
   for (const form of document.querySelectorAll("#transcript [data-edit]")) {
+    if (form.closest("[hx-morph-skip][data-earlier]")) continue; // it stays: see window.js
     if (!saving.has(form) && !news.querySelector(`#${CSS.escape(boxId(form))}`)) keep(form);
   }
 });

@@ -7,6 +7,7 @@ let ended = true;
 let room = 0;
 
 const atEnd = () => page.scrollHeight - page.scrollTop - innerHeight < 64;
+const isMore = (ctx) => ctx.sourceElement.matches("[data-more]");
 const placeOf = (slot) => document.querySelector(`[data-slot="${CSS.escape(slot)}"]`);
 
 function end() {
@@ -40,6 +41,7 @@ function restore({ slot, top }) {
 }
 
 document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
+  if (isMore(ctx)) return;
   const place = ctx.sourceElement.closest("[data-slot]");
   anchor = place && { slot: place.dataset.slot, top: place.getBoundingClientRect().top };
   follow = ctx.sourceElement.matches("[data-composer], [data-edit], [data-after-edit], form:has([data-action=regenerate], [data-action=retry])");
@@ -52,11 +54,13 @@ document.addEventListener("htmx:before:swap", () => {
 
 document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
   if (follow && !(ctx.response?.status >= 400)) end();
+  else if (isMore(ctx)) return; // window.js looks after that
   else if (anchor) restore(anchor);
   else stay();
 });
 
-document.addEventListener("htmx:finally:request", () => {
+document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
+  if (isMore(ctx)) return;
   anchor = null;
   follow = false;
 });
@@ -70,4 +74,8 @@ new ResizeObserver(stay).observe(document.querySelector("[data-foot]"));
 window.addEventListener("resize", stay);
 
 const arrival = performance.getEntriesByType("navigation")[0]?.type;
-if (!location.hash && arrival === "navigate") end();
+const landed = document.querySelector("[data-landed]");
+if (landed) {
+  landed.scrollIntoView({ block: "center" });
+  landed.focus({ preventScroll: true });
+} else if (!location.hash && arrival === "navigate") end();

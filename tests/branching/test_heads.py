@@ -290,11 +290,11 @@ class TestRemembering:
         await chat.send("q1")
         await chat.send("q2")
         await chat.replay(await chat.version(3))
-        rows = {row.pk: row.selected_id async for row in Message.objects.filter(thread=chat.thread)}
-        a2 = (await chat.version(3)).previous
-        await chat.switch(a2)
-        changed = {r.pk async for r in Message.objects.filter(thread=chat.thread) if rows[r.pk] != r.selected_id}
-        assert changed == {(await chat.version(2)).pk}
+        before = {row.pk: row.end_id async for row in Message.objects.filter(thread=chat.thread)}
+        a3 = await chat.version(3)
+        await chat.switch(a3.previous)
+        after = {row.pk: row.end_id async for row in Message.objects.filter(thread=chat.thread)}
+        assert dict(after.items() - before.items()) == {a3.previous: None, a3.pk: a3.pk}
 
 
 class TestRepair:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from unittest.mock import patch
 
 import pytest
-from asgiref.sync import sync_to_async
-from django.db import connection, reset_queries
 
 from branching import heads, index, transcript
 from branching.database import on_database
@@ -46,12 +43,6 @@ class TestVersions:
         assert (first.previous, first.next) == (None, second.pk)
         assert (second.previous, second.next) == (first.pk, third.pk)
         assert (third.previous, third.next) == (second.pk, None)
-
-    async def test_a_turn_is_a_message_and_what_follows_until_the_next(self, chat: Story) -> None:
-        await chat.send("q1")
-        await chat.send("q2")
-        turns = [(turn.human.text, [reply.text for reply in turn.replies]) for turn in (await chat.view()).turns]
-        assert turns == [("q1", ["a1"]), ("q2", ["a2"])]
 
     async def test_a_stopped_reply_says_so_and_so_does_what_the_model_is_called(self, chat: Story) -> None:
         answers(chat, Scripted(replies=(("One", HANG), "a1")))
@@ -144,22 +135,6 @@ class TestRevision:
         assert await chat.view() == await chat.view()
 
 
-async def queries(work: Awaitable[object]) -> list[str]:
-    """What `work` asks the database."""
-
-    def listen(on: bool) -> list[str]:
-        found = [query["sql"] for query in connection.queries_log]
-        connection.force_debug_cursor = on
-        reset_queries()
-        return found
-
-    await sync_to_async(listen)(True)
-    await work
-    return [
-        sql for sql in await sync_to_async(listen)(False) if sql.split()[0] in ("SELECT", "UPDATE", "INSERT", "WITH")
-    ]
-
-
 @on_database
 def grow(thread: Thread, turns: int) -> None:
     """So many turns in the index alone, the last reply in three versions; HEAD is on the second."""
@@ -188,23 +163,12 @@ async def never(*args: object, **more: object) -> None:
 
 
 class TestCost:
-    @pytest.fixture(params=[10, 300])
-    async def long(self, chat: Story, request: pytest.FixtureRequest) -> Story:
+    """How many queries it takes is looked at in `test_window.py`."""
+
+    async def test_to_open_a_thread_and_to_press_an_arrow_reads_no_checkpoint(self, chat: Story) -> None:
         chat.is_sound = False  # it is in the index alone
-        await grow(chat.thread, request.param)
-        return chat
-
-    async def test_opening_a_thread_takes_nine_queries_whatever_its_length(self, long: Story) -> None:
-        assert len(await queries(long.view())) == 9
-
-    async def test_pressing_an_arrow_takes_twelve_queries_whatever_its_length(self, long: Story) -> None:
-        view = await long.view()
-        press = heads.switch(long.thread.pk, message=view.versions[-1].next, head_version=view.head_version, key="k1")
-        assert len(await queries(press)) == 12
-        assert (await long.version(-1)).text == "c"
-
-    async def test_neither_reads_a_checkpoint(self, long: Story) -> None:
-        kind = type(long.engine.saver)
+        await grow(chat.thread, 10)
+        kind = type(chat.engine.saver)
         with patch.object(kind, "aget_tuple", never), patch.object(kind, "alist", never):
-            view = await long.view()
-            await long.switch(view.versions[-1].previous)
+            view = await chat.view()
+            await chat.switch(view.versions[-1].previous)

@@ -1,0 +1,149 @@
+"""Stretches of a transcript: a page shows the end of it, and fetches what comes before as one scrolls up.
+
+Where the shown part begins depends on nothing but the messages on HEAD's path, and moves only once in `CHUNK` of
+them: so tabs can share a rendering, and a page that is drawn again looks the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Case, F, Func, OuterRef, QuerySet, Subquery, When
+
+from branching import ancestry, index
+from branching.database import on_database
+from branching.exceptions import NoSuchMessage
+from branching.models import Message
+from branching.types import Stretch, ThreadView, Version
+
+CHUNK = 50
+"""How many messages a stretch has, more or less; the end of a transcript has up to twice as many."""
+
+NEAR = 10
+"""Among so many messages a stretch looks for a human one to begin with."""
+
+
+def newest(last: Message | None) -> Sequence[Version]:
+    """The end of the transcript that `last` ends."""
+    chunks = max(0, last.depth // CHUNK - 1) if last else 0
+    return _from_a_human_message(_between(chunks * CHUNK + 1, last))
+
+
+@on_database
+def earlier(thread_id: UUID, message: int) -> Stretch:
+    """What comes before: the messages up to this one, which is the last of them. Raises `NoSuchMessage`."""
+    last = _message(thread_id, message)
+    chunks = max(0, (last.depth - NEAR) // CHUNK)
+    versions = _from_a_human_message(_between(chunks * CHUNK + 1, last))
+    return Stretch(versions, above=_above(versions), below=None)
+
+
+@on_database
+def later(thread_id: UUID, message: int, *, to: int) -> Stretch:
+    """What comes after a message on the way to another. Raises `NoSuchMessage`."""
+    first, end = _message(thread_id, message), _message(thread_id, to)
+    if not ancestry.is_on_the_way(first, end):
+        raise NoSuchMessage
+    last = _back(end, first.depth + CHUNK)
+    return Stretch(_between(first.depth + 1, last), above=None, below=_below(last, end))
+
+
+@on_database
+def around(view: ThreadView, message: int) -> Stretch | None:
+    """A message with those before and after it, where it is above what `view` shows; None where that shows it.
+
+    Raises `NoSuchMessage` for one that is not on the way to where `view` ends.
+    """
+    if any(version.pk == message for version in view.versions):
+        return None
+    middle = _message(view.id, message)
+    end = Message.objects.filter(pk=view.above).first()
+    if not ancestry.is_on_the_way(middle, end):
+        raise NoSuchMessage
+    last = _back(end, middle.depth + CHUNK // 2)
+    versions = _between(max(1, middle.depth - CHUNK // 2), last)
+    return Stretch(versions, above=_above(versions), below=_below(last, end))
+
+
+@on_database
+def only(thread_id: UUID, message: int) -> Version:
+    """One message of the thread, wherever HEAD is. Raises `NoSuchMessage`."""
+    row = _message(thread_id, message)
+    return _between(row.depth, row)[0]
+
+
+def _message(thread_id: UUID, pk: int) -> Message:
+    message = Message.objects.filter(thread_id=thread_id, pk=pk).first()
+    if message is None:
+        raise NoSuchMessage
+    return message
+
+
+def _back(end: Message, depth: int) -> Message:
+    """The message at this depth on the way to `end`, or that."""
+    return end if end.depth <= depth else Message.objects.get(pk=ancestry.ancestor(end, depth))
+
+
+def _above(versions: Sequence[Version]) -> int | None:
+    return versions[0].parent if versions else None
+
+
+def _below(last: Message, end: Message) -> int | None:
+    return None if last == end else last.pk
+
+
+def _between(first: int, last: Message | None) -> tuple[Version, ...]:
+    """The messages from this depth on to `last`, as versions."""
+    rows = _placed(Message.objects.filter(pk__in=ancestry.path(last, first) if last else []))
+    return tuple(_versions(rows.order_by("depth")))
+
+
+def _from_a_human_message(versions: tuple[Version, ...]) -> tuple[Version, ...]:
+    """Without the replies that it begins with, as far as those before belong to the stretch before."""
+    if _above(versions) is None:
+        return versions
+    near = (at for at, version in enumerate(versions[:NEAR]) if version.kind == "human")
+    return versions[next(near, 0) :]
+
+
+def _placed(rows: QuerySet[Message]) -> QuerySet[Message]:
+    """The rows with the checkpoint that each ends in, and with its place among its siblings."""
+    tip = index.ending_in(OuterRef("pk")).values("checkpoint_id")[:1]
+    return rows.annotate(
+        tip=Subquery(tip),
+        position=_of_siblings("COUNT", pk__lte=OuterRef("pk")),
+        total=_of_siblings("COUNT"),
+        previous=_of_siblings("MAX", pk__lt=OuterRef("pk")),
+        next=_of_siblings("MIN", pk__gt=OuterRef("pk")),
+    )
+
+
+def _of_siblings(function: str, **which: Any) -> Case:
+    """An aggregate of the keys of a message's siblings, read from an index alone."""
+    value = Func(F("pk"), function=function)
+    others = Message.objects.filter(parent=OuterRef("parent"), **which)
+    firsts = Message.objects.filter(thread=OuterRef("thread"), parent=None, **which)
+    each = [Subquery(rows.annotate(value=value).values("value")) for rows in (firsts, others)]
+    return Case(When(parent=None, then=each[0]), default=each[1])
+
+
+def _versions(rows: QuerySet[Message]) -> Iterator[Version]:
+    for row in rows:
+        yield Version(
+            pk=row.pk,
+            parent=row.parent_id,
+            depth=row.depth,
+            message_id=row.message_id,
+            kind=row.kind,
+            text=row.text,
+            state="stopped" if row.data.get("stopped") else "done",
+            position=row.position,
+            total=row.total,
+            previous=row.previous,
+            next=row.next,
+            checkpoint_id=row.tip or "",
+            created_at=row.created_at,
+            data=row.data,
+        )
