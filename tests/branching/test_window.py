@@ -157,7 +157,7 @@ class TestCost:
         for to in (lambda line: line.forks[-1], lambda line: beside(line.forks[-1])):
             pages = [page(line) for line in lines]
             same(
-                [lambda line=line, more=more: switch(line.thread.pk, message=to(line), **more)
+                [lambda line=line, more=more, to=to: switch(line.thread.pk, message=to(line), **more)
                  for line, more in zip(lines, pages, strict=True)],
                 at_most=22,
             )  # fmt: skip

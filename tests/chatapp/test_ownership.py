@@ -16,7 +16,8 @@ from tests.chatapp.conftest import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-GETS = ["", "delete/", "messages/{message}/edit/", "checkpoints/{checkpoint}/"]
+GETS = ["", "delete/", "messages/{message}/edit/", "checkpoints/{checkpoint}/", "messages/{message}/"]
+GETS += ["messages/{message}/earlier/", "messages/{message}/later/?to={message}"]
 POSTS = [
     "rename/",
     "delete/",
@@ -75,6 +76,8 @@ async def test_what_belongs_to_another_thread_is_missing_on_ones_own(tab: Tab, b
     }.items():
         assert (await own.post(path, **fields)).status_code == 404, path
     assert (await own.post("head/", checkpoint=known["checkpoint"])).status_code == 404
+    for path in GETS[4:]:
+        assert (await own.client.get(own.url + path.format(**known))).status_code == 404, path
 
 
 async def test_nobody_is_sent_to_the_log_in_page(tab: Tab) -> None:

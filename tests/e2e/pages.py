@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Self
 from playwright.async_api import APIResponse, Locator, Page, WebSocketRoute, expect
 
 PASSWORD = "correct-horse-battery"
-ANSWERED = "main[data-run-state=idle] article[data-role=ai]:last-of-type:not([data-state=streaming])"
+ANSWERED = "main[data-run-state=idle] #transcript > article[data-role=ai]:last-of-type:not([data-state=streaming])"
 ROWS = """(articles) => articles.map((article) => {
     const versions = article.querySelector("[data-versions]");
     return {
@@ -188,7 +188,7 @@ class Chat:
         """Press Retry, Resume or Generate reply; returns when the try has begun."""
         before = await self.page.locator("article").last.get_attribute("data-message-id") or ""
         await self.button("retry").click()
-        other = f"article:last-of-type[data-message-id]:not([data-message-id='{before}'])"
+        other = f"#transcript > article:last-of-type[data-message-id]:not([data-message-id='{before}'])"
         await expect(self.page.locator(other)).to_be_attached()
 
     def _versions(self, number: int) -> Locator:

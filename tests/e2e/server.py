@@ -74,6 +74,12 @@ class Server:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
+    def grow(self, thread_id: str, turns: int) -> None:
+        """So many turns more on a thread of Echo's, in a process that has no page to serve."""
+        command = [sys.executable, "-m", "tests.turns", thread_id, str(turns)]
+        env = {**self.env, "CHAT_TOKEN_DELAY_MS": "0", "DJANGO_SETTINGS_MODULE": "chatapp.settings"}
+        subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=120)
+
     def log(self) -> str:
         """What the server has written so far."""
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
