@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from branching import assistants, commands, heads, window
-from branching.exceptions import BadRequest, BranchingError, Conflict, Invalid, NoSuchMessage
+from branching.exceptions import BadRequest, BranchingError, Conflict, Invalid, NoSuchCheckpoint, NoSuchMessage
 from branching.models import Thread
 from branching.types import Stretch
 from chatapp import engine, pages
@@ -42,7 +42,7 @@ async def show(request: PersonRequest, thread_id: UUID, pk: int) -> HttpResponse
 async def earlier(request: PersonRequest, thread_id: UUID, pk: int) -> HttpResponse:
     """The messages up to this one, for a page that has what comes after it."""
     thread = await thread_or_404(request, thread_id)
-    return _stretch(request, thread, await window.earlier(thread_id, pk), to=pk)
+    return await _stretch(request, thread, await window.earlier(thread_id, pk), to=pk)
 
 
 @require_GET
@@ -52,11 +52,14 @@ async def later(request: PersonRequest, thread_id: UUID, pk: int) -> HttpRespons
     """The messages after this one, for a page that has what comes before it, and what comes after `to`."""
     thread = await thread_or_404(request, thread_id)
     to = whole_number(request.GET, "to")
-    return _stretch(request, thread, await window.later(thread_id, pk, to=to), to=to)
+    return await _stretch(request, thread, await window.later(thread_id, pk, to=to), to=to)
 
 
-def _stretch(request: PersonRequest, thread: Thread, stretch: Stretch, *, to: int) -> HttpResponse:
+async def _stretch(request: PersonRequest, thread: Thread, stretch: Stretch, *, to: int) -> HttpResponse:
+    # From the page of a version, which is there to be looked at.
     checkpoint_id = request.GET.get("checkpoint")
+    if checkpoint_id and not await thread.checkpoints.filter(checkpoint_id=checkpoint_id).aexists():
+        raise NoSuchCheckpoint
     context = {
         "stretch": stretch,
         "thread_id": thread.pk,

@@ -78,4 +78,5 @@ const landed = document.querySelector("[data-landed]");
 if (landed) {
   landed.scrollIntoView({ block: "center" });
   landed.focus({ preventScroll: true });
+  ended = atEnd();
 } else if (!location.hash && arrival === "navigate") end();

@@ -103,7 +103,15 @@ async def test_the_way_on_needs_an_end(tab: Tab, line: Line, to: str) -> None:
     assert (await tab.client.get(f"{tab.url}messages/{line.path[9]}/later/{to}")).status_code == 422
 
 
+@pytest.mark.parametrize("end", ["?checkpoint=x", "?checkpoint=a/b", "?checkpoint=%00"])
+async def test_a_stretch_of_a_version_that_is_not_there_is_missing(tab: Tab, line: Line, end: str) -> None:
+    assert (await tab.client.get(f"{tab.url}messages/{line.path[9]}/earlier/{end}")).status_code == 404
+
+
 async def test_a_stretch_that_is_not_on_the_way_is_missing(tab: Tab, line: Line) -> None:
+    assert (await tab.client.get(f"{tab.url}messages/{10**30}/earlier/")).status_code == 404
+    assert (await tab.client.get(f"{tab.url}messages/{10**30}/")).status_code == 404
+    assert (await tab.client.get(f"{tab.url}messages/{line.path[9]}/later/?to={10**30}")).status_code == 404
     assert (await tab.client.get(f"{tab.url}messages/{line.forks[1]}/later/?to={line.path[-1]}")).status_code == 404
     assert (await tab.client.get(f"{tab.url}messages/{line.path[9]}/later/?to=999999")).status_code == 404
 

@@ -165,6 +165,7 @@ async def test_a_link_to_a_message_in_the_middle_leads_there_and_on_to_the_end(c
     top = await page.evaluate(TOP, "70")
     await page.wait_for_timeout(300)  # whatever comes by the socket
     assert abs(await page.evaluate(TOP, "70") - top) < 2
+    assert 80 < top < await page.evaluate("innerHeight") - 80
 
     while await page.locator("[data-action=later]").count():
         gap = page.locator("[data-action=later]")
