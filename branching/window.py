@@ -1,6 +1,6 @@
 """Stretches of a transcript: a page shows the end of it, and fetches what comes before as one scrolls up.
 
-Where the shown part begins depends on nothing but the messages on HEAD's path, and moves only once in `CHUNK` of
+Where the shown part begins depends on nothing but the messages on HEAD's path, and moves only once in `STEP` of
 them: so tabs can share a rendering, and a page that is drawn again looks the same.
 """
 
@@ -18,25 +18,22 @@ from branching.exceptions import NoSuchMessage
 from branching.models import Message
 from branching.types import Stretch, ThreadView, Version
 
-CHUNK = 50
-"""How many messages a stretch has, more or less; the end of a transcript has up to twice as many."""
+CHUNK, STEP = 50, 10
+"""A stretch has from `CHUNK` to `CHUNK + STEP` messages, unless it begins with the first one.
 
-NEAR = 10
-"""Among so many messages a stretch looks for a human one to begin with."""
+It begins after a multiple of `STEP`, or at the first human message after that, if that is as near.
+"""
 
 
 def newest(last: Message | None) -> Sequence[Version]:
     """The end of the transcript that `last` ends."""
-    chunks = max(0, last.depth // CHUNK - 1) if last else 0
-    return _from_a_human_message(_between(chunks * CHUNK + 1, last))
+    return _up_to(last) if last else ()
 
 
 @on_database
 def earlier(thread_id: UUID, message: int) -> Stretch:
     """What comes before: the messages up to this one, which is the last of them. Raises `NoSuchMessage`."""
-    last = _message(thread_id, message)
-    chunks = max(0, (last.depth - NEAR) // CHUNK)
-    versions = _from_a_human_message(_between(chunks * CHUNK + 1, last))
+    versions = _up_to(_message(thread_id, message))
     return Stretch(versions, above=_above(versions), below=None)
 
 
@@ -94,18 +91,19 @@ def _below(last: Message, end: Message) -> int | None:
     return None if last == end else last.pk
 
 
-def _between(first: int, last: Message | None) -> tuple[Version, ...]:
-    """The messages from this depth on to `last`, as versions."""
-    rows = _placed(Message.objects.filter(pk__in=ancestry.path(last, first) if last else []))
-    return tuple(_versions(rows.order_by("depth")))
-
-
-def _from_a_human_message(versions: tuple[Version, ...]) -> tuple[Version, ...]:
-    """Without the replies that it begins with, as far as those before belong to the stretch before."""
+def _up_to(last: Message) -> tuple[Version, ...]:
+    """The stretch that ends with `last`."""
+    versions = _between(max(0, (last.depth - CHUNK) // STEP * STEP) + 1, last)
     if _above(versions) is None:
         return versions
-    near = (at for at, version in enumerate(versions[:NEAR]) if version.kind == "human")
-    return versions[next(near, 0) :]
+    human = (at for at, version in enumerate(versions[:STEP]) if version.kind == "human")
+    return versions[next(human, 0) :]
+
+
+def _between(first: int, last: Message) -> tuple[Version, ...]:
+    """The messages from this depth on to `last`, as versions."""
+    rows = _placed(Message.objects.filter(pk__in=ancestry.path(last, first)))
+    return tuple(_versions(rows.order_by("depth")))
 
 
 def _placed(rows: QuerySet[Message]) -> QuerySet[Message]:

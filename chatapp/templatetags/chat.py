@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from functools import lru_cache
+from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -33,6 +36,14 @@ def new_key() -> str:
 
 
 @register.simple_tag
+@lru_cache(maxsize=4096)
+def address(name: str, *args: Any) -> str:
+    """What `{% url %}` says, remembered: a transcript has hundreds, and is rendered after each change."""
+    return reverse(name, args=args)
+
+
+@register.simple_tag
+@lru_cache
 def icon(name: str) -> SafeString:
     """A drawing of `templates/_icons.html` in the colour of the text around it."""
     return format_html('<svg class="icon" aria-hidden="true"><use href="#icon-{}"></use></svg>', name)

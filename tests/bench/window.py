@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import statistics
 import sys
 import tempfile
 import time
@@ -35,7 +34,8 @@ from branching.database import on_database  # noqa: E402
 from branching.models import Thread  # noqa: E402
 from tests.long import Line, plant  # noqa: E402
 
-SHORT, LONG, FORKS = 20, 20_000, 2_000
+SHORT, LONG, FORKS = 20, 20_008, 2_000
+"""With eight messages over 20,000 the window is as large as it gets after a reply."""
 TIMES = 31
 AT_MOST = 1.5
 """How many times as long anything may take at `LONG` messages as at `SHORT`."""
@@ -120,7 +120,7 @@ def forks(shape: str, length: int) -> Sequence[int]:
 
 
 async def measured(thing: Thing, lines: Sequence[Line]) -> list[tuple[float, int]]:
-    """The median seconds and the queries of each, in turn, so that what else the machine does hits both alike."""
+    """The seconds of the fastest of each, taken in turn, which what else the machine does has hit least; and queries."""
     taken: list[list[float]] = [[] for _ in lines]
     for _ in range(TIMES):
         for line, times in zip(lines, taken, strict=True):
@@ -130,7 +130,7 @@ async def measured(thing: Thing, lines: Sequence[Line]) -> list[tuple[float, int
             start = time.perf_counter()
             await action()
             times.append(time.perf_counter() - start)
-    return [(statistics.median(times), await counted(thing, line)) for line, times in zip(lines, taken, strict=True)]
+    return [(min(times), await counted(thing, line)) for line, times in zip(lines, taken, strict=True)]
 
 
 async def counted(thing: Thing, line: Line) -> int:

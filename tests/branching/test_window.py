@@ -48,9 +48,9 @@ def page(line: Line) -> dict[str, Any]:
 
 class TestNewest:
     @pytest.mark.parametrize(
-        ("length", "first"), [(1, 1), (99, 1), (100, 51), (101, 51), (149, 51), (150, 101), (1_000, 951)]
+        ("length", "first"), [(1, 1), (59, 1), (60, 11), (61, 11), (69, 11), (70, 21), (1_000, 951)]
     )
-    def test_it_is_the_last_fifty_and_up_to_as_many_before(
+    def test_it_is_the_last_fifty_and_up_to_nine_before(
         self, grow: Callable[..., Line], length: int, first: int
     ) -> None:
         line = grow(length)
@@ -61,14 +61,14 @@ class TestNewest:
 
     def test_it_begins_with_what_a_person_said(self, grow: Callable[..., Line]) -> None:
         line = grow(130)
-        Message.objects.filter(pk__in=line.path[50:53]).update(kind="tool")
-        assert depths(view(line).versions)[0] == 55
-        assert depths(earlier(line.thread.pk, view(line).above).versions) == list(range(1, 55))
+        Message.objects.filter(pk__in=line.path[80:83]).update(kind="tool")
+        assert depths(view(line).versions)[0] == 85
+        assert depths(earlier(line.thread.pk, view(line).above).versions) == list(range(31, 85))
 
     def test_where_no_person_spoke_it_begins_where_it_would(self, grow: Callable[..., Line]) -> None:
         line = grow(130)
-        Message.objects.filter(pk__in=line.path[50:80]).update(kind="tool")
-        assert depths(view(line).versions)[0] == 51
+        Message.objects.filter(pk__in=line.path[80:110]).update(kind="tool")
+        assert depths(view(line).versions)[0] == 81
 
 
 class TestStretches:

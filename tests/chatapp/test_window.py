@@ -38,17 +38,17 @@ def element(response: HttpResponse, **attributes: str) -> Element:
 
 async def test_a_page_is_the_end_and_says_where_the_rest_is(tab: Tab, line: Line) -> None:
     response = await tab.client.get(tab.url)
-    assert shown(response) == list(range(251, LENGTH + 1))
+    assert shown(response) == list(range(271, LENGTH + 1))
     more = element(response, data_action="earlier")
-    assert more["hx-get"] == f"{tab.url}messages/{line.path[249]}/earlier/"
+    assert more["hx-get"] == f"{tab.url}messages/{line.path[269]}/earlier/"
     stretch = await tab.client.get(more["hx-get"])
-    assert shown(stretch) == list(range(201, 251))
-    assert element(stretch, data_action="earlier")["href"] == f"{tab.url}messages/{line.path[199]}/"
+    assert shown(stretch) == list(range(221, 271))
+    assert element(stretch, data_action="earlier")["href"] == f"{tab.url}messages/{line.path[219]}/"
 
 
 async def test_a_page_of_one_message_has_it_and_what_stands_around(tab: Tab, line: Line) -> None:
     response = await tab.client.get(f"{tab.url}messages/{line.path[99]}/")
-    assert shown(response) == [*range(75, 126), *range(251, LENGTH + 1)]
+    assert shown(response) == [*range(75, 126), *range(271, LENGTH + 1)]
     landed = element(response, data_landed="")
     assert (landed["data-pk"], "autofocus" in landed.attributes) == (str(line.path[99]), True)
     later = element(response, data_action="later")
@@ -57,7 +57,7 @@ async def test_a_page_of_one_message_has_it_and_what_stands_around(tab: Tab, lin
 
 async def test_a_message_in_the_window_is_shown_there(tab: Tab, line: Line) -> None:
     response = await tab.client.get(f"{tab.url}messages/{line.path[-1]}/")
-    assert shown(response) == list(range(251, LENGTH + 1))
+    assert shown(response) == list(range(271, LENGTH + 1))
     assert element(response, data_landed="")["data-pk"] == str(line.path[-1])
 
 
@@ -65,15 +65,15 @@ async def test_a_message_of_another_version_leads_to_that(tab: Tab, line: Line) 
     there = line.forks[1]
     response = await tab.client.get(f"{tab.url}messages/{there}/", follow=True)
     assert response.redirect_chain == [(f"{tab.url}checkpoints/{there}/?message={there}", 302)]
-    assert shown(response) == list(range(1, 61))
+    assert shown(response) == list(range(11, 61))
     assert texts_of(response.content.decode())[-1].startswith("ai 60 again")
 
 
 async def test_a_version_to_look_at_is_a_window_too(tab: Tab, line: Line) -> None:
     response = await tab.client.get(f"{tab.url}checkpoints/{line.path[-1]}/")
-    assert shown(response) == list(range(251, LENGTH + 1))
+    assert shown(response) == list(range(271, LENGTH + 1))
     stretch = await tab.client.get(element(response, data_action="earlier")["hx-get"])
-    assert shown(stretch) == list(range(201, 251))
+    assert shown(stretch) == list(range(221, 271))
     assert not re.search(r"<form|data-action=\"(edit|regenerate|next-version)\"", stretch.content.decode())
     assert "checkpoint=" in element(stretch, data_action="earlier")["hx-get"]
 
@@ -81,7 +81,7 @@ async def test_a_version_to_look_at_is_a_window_too(tab: Tab, line: Line) -> Non
 async def test_the_answer_to_an_arrow_far_up_shows_that_place(tab: Tab, line: Line) -> None:
     await tab.post("head/", message=line.forks[1])
     response = await tab.post("head/", message=line.path[59])
-    assert shown(response) == [*range(35, 86), *range(251, LENGTH + 1)]
+    assert shown(response) == [*range(35, 86), *range(271, LENGTH + 1)]
     assert (await tab.view()).head == f"{line.path[-1]}"
 
 
