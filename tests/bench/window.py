@@ -120,7 +120,7 @@ def forks(shape: str, length: int) -> Sequence[int]:
 
 
 async def measured(thing: Thing, lines: Sequence[Line]) -> list[tuple[float, int]]:
-    """The seconds of the fastest of each, taken in turn, which what else the machine does has hit least; and queries."""
+    """The seconds of the fastest of each, which the rest of the machine has disturbed least; and how many queries."""
     taken: list[list[float]] = [[] for _ in lines]
     for _ in range(TIMES):
         for line, times in zip(lines, taken, strict=True):
