@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, F, Func, OuterRef, QuerySet, Subquery, When
+from django.db.models import BigIntegerField, Case, F, Func, OuterRef, QuerySet, Subquery, When
 
 from branching import ancestry, index
 from branching.database import on_database
@@ -120,11 +120,12 @@ def _placed(rows: QuerySet[Message]) -> QuerySet[Message]:
 
 def _of_siblings(function: str, **which: Any) -> Case:
     """An aggregate of the keys of a message's siblings, read from an index alone."""
-    value = Func(F("pk"), function=function)
     others = Message.objects.filter(parent=OuterRef("parent"), **which)
+    others = others.annotate(value=Func(F("pk"), function=function, output_field=BigIntegerField()))
+    # PostgreSQL would look for the next first message among all messages, if it were not for the sum.
     firsts = Message.objects.filter(thread=OuterRef("thread"), parent=None, **which)
-    each = [Subquery(rows.annotate(value=value).values("value")) for rows in (firsts, others)]
-    return Case(When(parent=None, then=each[0]), default=each[1])
+    firsts = firsts.annotate(value=Func(F("pk") + 0, function=function, output_field=BigIntegerField()))
+    return Case(When(parent=None, then=Subquery(firsts.values("value"))), default=Subquery(others.values("value")))
 
 
 def _versions(rows: QuerySet[Message]) -> Iterator[Version]:
