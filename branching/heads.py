@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, Subquery
+from django.db.models import F, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from branching import index, places
@@ -70,7 +70,9 @@ def undoable(thread_id: UUID) -> Any:
     """The moves that Undo can take back, newest first."""
     known = IndexedCheckpoint.objects.filter(thread=OuterRef("thread"), checkpoint_id=OuterRef("origin"))
     led_somewhere = HeadMove.objects.filter(thread_id=thread_id, undone=False).exclude(target=None)
-    return led_somewhere.filter(Q(origin=None) | Exists(known)).order_by("-id")
+    # For `Exists`, PostgreSQL would make a table of all the thread's checkpoints.
+    is_known = Q(origin=Subquery(known.values("checkpoint_id")[:1]))
+    return led_somewhere.filter(Q(origin=None) | is_known).order_by("-id")
 
 
 def _seen(thread_id: UUID, key: str | None) -> bool:
