@@ -14,20 +14,28 @@ from branching.models import HeadMove, IndexedCheckpoint, Message, Run, Thread
 from branching.standing import Standing, at_head
 from branching.types import ActiveRun, OpenReply, ReplyState, RunState, ThreadView
 
+LOOKS = 5
+"""How often a view is read again at most, where the thread changes while it is read."""
+
 
 @on_database
 def read(thread_id: UUID) -> ThreadView:
-    """The thread as its page shows it. Raises `NoSuchThread`.
+    """The thread as its page shows it, at one moment. Raises `NoSuchThread`.
 
     A HEAD that leads nowhere is pointed at the best place that is left, and `notice` says so.
     """
-    thread = _thread(thread_id)
-    standing = at_head(thread)
-    if not standing.is_lost:
-        return _view(thread, standing)
-    notice = "head-repaired" if repair_head(thread_id) else ""
-    thread = _thread(thread_id)
-    return _view(thread, at_head(thread), notice)
+    notice = ""
+    for _ in range(LOOKS):
+        thread = _thread(thread_id)
+        standing = at_head(thread)
+        if standing.is_lost and repair_head(thread_id):
+            notice = "head-repaired"
+            continue
+        view = _view(thread, standing, notice)
+        # A view takes several queries: one that saw a run under way, and another that saw it ended, do not fit.
+        if _thread(thread_id).revision == thread.revision:
+            break
+    return view
 
 
 @on_database

@@ -6,10 +6,10 @@ from unittest.mock import patch
 
 import pytest
 
-from branching import heads, index, transcript
+from branching import heads, index, leases, transcript
 from branching.database import on_database
 from branching.exceptions import NoSuchCheckpoint
-from branching.models import Thread
+from branching.models import Run, Thread
 from branching.types import Checkpoint, Content
 from tests.branching.conftest import Story, answers, is_token, screen
 from tests.branching.models import HANG, Scripted
@@ -107,6 +107,24 @@ class TestReadAt:
         checkpoint = (await story.view()).head if unknown == "of another thread" else unknown
         with pytest.raises(NoSuchCheckpoint):
             await transcript.read_at(chat.thread.pk, checkpoint)
+
+
+class TestOneMoment:
+    async def test_a_run_that_ends_while_the_view_is_read_is_not_half_there(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=(("One", HANG),)))
+        reply = await (await chat.begin("send", text="q1")).take_until(is_token)
+        original, calls = transcript._active_run, []
+
+        def active_run(thread: Thread) -> object:
+            if not calls:
+                leases.end(reply.run, status=Run.Status.LOST)
+            calls.append(thread)
+            return original(thread)
+
+        with patch.object(transcript, "_active_run", active_run):
+            view = await chat.view()
+        assert (view.run, view.open_reply.state, len(calls)) == (None, "lost", 2)
+        await reply.stop()
 
 
 class TestRevision:
