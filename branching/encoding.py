@@ -93,7 +93,7 @@ class Encoder:
 
     def decode(self, shapes: Sequence[Shape], fetch: Fetch) -> list[Any]:
         """The values of `shapes`, with few fetches for all of them together. Raises `PieceMissing`."""
-        leaves = [leaf for shape in shapes for leaf in _leaves(shape)]
+        leaves = [leaf for shape in shapes for leaf in leaves_of(shape)]
         lists = {top: known.kept for top, known in self._lists.get_many(_tops(leaves)).items()}
         levels = self._read_lists([leaf for leaf in leaves if tuple(leaf[1:]) not in lists], fetch)
         names = {name for names, *_ in levels.values() for name in names}
@@ -101,12 +101,6 @@ class Encoder:
         lists |= {top: [kept[name] for name in names] for top, (names, *_) in levels.items()}
         large = self._read_pieces({leaf[2] for leaf in leaves if leaf[0] == LARGE_VALUE}, fetch)
         return [self._build(shape, lists, kept, large) for shape in shapes]
-
-    def names_in(self, shapes: Sequence[Shape], fetch: Fetch) -> set[Name]:
-        """All pieces that `shapes` need."""
-        leaves = [leaf for shape in shapes for leaf in _leaves(shape)]
-        names = {leaf[-1] for leaf in leaves if leaf[0] in (MESSAGE, LARGE_VALUE)}
-        return names.union(*(level for levels in self._read_lists(leaves, fetch).values() for level in levels))
 
     def _encode_messages(self, messages: Sequence[BaseMessage], pieces: dict[Name, bytes], known: _Known) -> Shape:
         kept, same = self._match(messages, pieces, known)
@@ -361,16 +355,16 @@ def _tops(leaves: Iterable[Shape]) -> set[Top]:
     return {(leaf[1], leaf[2]) for leaf in leaves if leaf[0] == MESSAGES}
 
 
-def _leaves(shape: Shape) -> Iterator[Shape]:
+def leaves_of(shape: Shape) -> Iterator[Shape]:
     """The parts of a shape that are no containers."""
     kind = shape[0]
     if kind == LIST:
         for item in shape[1]:
-            yield from _leaves(item)
+            yield from leaves_of(item)
     elif kind == DICT:
         for _, item in shape[1]:
-            yield from _leaves(item)
+            yield from leaves_of(item)
     elif kind == SEND:
-        yield from _leaves(shape[2])
+        yield from leaves_of(shape[2])
     else:
         yield shape

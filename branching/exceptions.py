@@ -54,6 +54,18 @@ class HistoryLost(Conflict):
     """The saved state of this conversation can't be found, so nothing can be added here. Nothing was changed."""
 
 
+class ShownNow(Conflict):
+    """This version is shown now, so it can't be deleted. Show another one first."""
+
+
+class HasGoneOn(Conflict):
+    """This version has gone on since the page was drawn. Nothing was deleted."""
+
+
+class NotFinished(Conflict):
+    """Something is unanswered in this conversation."""
+
+
 class Invalid(BranchingError):
     """This can't be done as it was asked."""
 

@@ -103,6 +103,11 @@ def claim(thread_id: UUID, *, head_version: int) -> None:
         raise HeadMoved
 
 
+def outdate(thread_id: UUID) -> None:
+    """Make every page of the thread stale, for what is no command of a person: it is not written to by that."""
+    Thread.objects.filter(pk=thread_id).update(head_version=F("head_version") + 1, revision=F("revision") + 1)
+
+
 def move(
     thread_id: UUID,
     to: IndexedCheckpoint,

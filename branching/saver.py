@@ -31,9 +31,9 @@ from branching.database import on_database
 from branching.encoding import Encoder, Fetch, Name, PieceMissing, Shape, pack, unpack
 from branching.history import RUN
 from branching.models import Piece, StoredCheckpoint, StoredThread, StoredWrites
+from branching.pieces import sweep
 from branching.store import (
     copy,
-    delete_all_but,
     held,
     in_order,
     made,
@@ -313,15 +313,7 @@ class DjangoSaver(BaseCheckpointSaver[int]):
         of_theirs = rows.filter(ns=OuterRef("ns"), checkpoint_id=OuterRef("checkpoint_id"))
         thread.writes.filter(Exists(of_theirs)).delete()
         rows.delete()
-        self._sweep(thread)
-
-    def _sweep(self, thread: StoredThread) -> None:
-        """Delete the pieces that nothing refers to any more."""
-        bodies = (Body.of(row) for row in thread.checkpoints.all())
-        shapes = [shape for body in bodies for _, shape in body.values.values()]
-        shapes += [shape for row in thread.writes.all() for *_, shape in unpack(row.body)]
-        used = self._encoder.names_in(shapes, reader(thread.pk))
-        delete_all_but(thread, used)
+        sweep(thread)
 
     # The same for async code
 

@@ -14,6 +14,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Overwrite, Send
 
 from branching.encoding import FAN, Encoder, Name, PieceMissing, Shape, pack, unpack
+from branching.pieces import Marks
 
 SERDE = JsonPlusSerializer(allowed_msgpack_modules=None)
 
@@ -140,8 +141,9 @@ def test_a_list_comes_back_whatever_is_done_to_it(given: list[tuple[str, int]]) 
         messages = [message for message in messages if not isinstance(message, dict)]
     for shape, wanted in history:
         assert store.get(shape) == store.get(shape, cold=True) == wanted
-    used = Encoder(SERDE).names_in([shape for shape, _ in history], store.fetch)
-    assert used == set(store.pieces), "nothing is stored that nothing refers to"
+    marks = Marks()
+    marks.add([shape for shape, _ in history], 1)
+    assert set(marks.all(store.fetch)) == set(store.pieces), "nothing is stored that nothing refers to"
 
 
 @pytest.mark.parametrize("length", [0, 1, 7, 8, 63, 64, 500, 4096])

@@ -24,9 +24,10 @@ from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from branching import threads
-from branching.encoding import Encoder, PieceMissing, unpack
+from branching.encoding import PieceMissing
 from branching.models import Piece, StoredCheckpoint, StoredThread, StoredWrites
-from branching.saver import AT_ONCE, Body, DjangoSaver
+from branching.pieces import Marks, sweep, values_in, written_in
+from branching.saver import AT_ONCE, DjangoSaver
 from branching.store import reader
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -79,11 +80,13 @@ def rows() -> list[int]:
 
 def assert_whole() -> None:
     """Each thread has the pieces that it needs, and no others."""
-    encoder = DjangoSaver()._encoder
     for thread in StoredThread.objects.all():
-        shapes = [shape for row in thread.checkpoints.all() for _, shape in Body.of(row).values.values()]
-        shapes += [write[-1] for row in thread.writes.all() for write in unpack(row.body)]
-        needed = Encoder(encoder.serde).names_in(shapes, reader(thread.pk))
+        marks = Marks()
+        for row in thread.checkpoints.all():
+            marks.add(values_in(row.body), 1)
+        for row in thread.writes.all():
+            marks.add(written_in(row.body), 1)
+        needed = set(marks.all(reader(thread.pk)))
         assert needed == {bytes(name) for name in thread.pieces.values_list("name", flat=True)}
 
 
@@ -276,7 +279,7 @@ def test_a_checkpoint_that_goes_while_it_is_read_is_not_there() -> None:
     def meanwhile(rows: Any, thread: str) -> Any:
         reading._read = read
         StoredCheckpoint.objects.filter(checkpoint_id=second["configurable"]["checkpoint_id"]).delete()
-        saver._sweep(StoredThread.objects.get())
+        sweep(StoredThread.objects.get())
         return read(rows, thread)
 
     reading._read = meanwhile

@@ -1,0 +1,236 @@
+"""Pruning takes what nothing leads to, and what is still offered afterwards works as before."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from branching import prune, sizes, threads
+from branching.database import on_database
+from branching.engine import Engine
+from branching.exceptions import HeadMoved, NotFinished, RunInProgress
+from branching.models import StoredThread, Thread
+from branching.prune import Loss, Rules
+from tests.branching.conftest import Story, answers, expire, is_token, screen
+from tests.branching.models import HANG, Scripted
+from tests.branching.wander import Offered, Wanderer, is_anywhere, places, said
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TIPS, HEAD = Rules("tips"), Rules("head")
+
+
+async def fresh(story: Story) -> Thread:
+    return await Thread.objects.aget(pk=story.thread.pk)
+
+
+async def pruned(story: Story, rules: Rules, *, really: bool = True) -> Loss:
+    return await on_database(prune.prune)(await fresh(story), rules, really=really)
+
+
+async def size(story: Story) -> sizes.Size:
+    return await on_database(sizes.of)(story.thread.pk)
+
+
+async def assert_whole(story: Story) -> None:
+    """The index agrees with the checkpoints, and no row names one that is gone."""
+    assert await story.findings() == []
+    rows = story.thread.checkpoints.values_list("checkpoint_id", flat=True)
+    assert await places(story.thread.pk) <= set(await on_database(list)(rows))
+
+
+@pytest.mark.parametrize("seed", range(7))
+async def test_case_66_after_any_story_everything_offered_is_offered_still(chat: Story, seed: int) -> None:
+    """Case 66: every arrow, Regenerate, Edit and Undo."""
+    await Wanderer(chat, seed).wander()
+    before, offered, room = await fresh(chat), await Offered.on(chat.thread), await size(chat)
+    foreseen = await pruned(chat, TIPS, really=False)
+    assert (await fresh(chat), await size(chat), await Offered.on(chat.thread)) == (before, room, offered)
+    loss = await pruned(chat, TIPS)
+    assert loss == foreseen
+    assert loss.versions == 0
+    assert loss.checkpoints > 0
+    assert loss.bytes > 0
+    assert await Offered.on(chat.thread) == offered
+    await assert_whole(chat)
+    assert await pruned(chat, TIPS) == Loss(0, 0, 0)
+    await everything_works(chat, offered)
+
+
+async def everything_works(chat: Story, offered: Offered) -> None:
+    """Undo to the beginning, then every version regenerated or edited."""
+    model = answers(chat, Scripted(replies=("new.",)))
+    for shown in offered.undoes:
+        assert said(await chat.undo()) == shown
+    assert not (await chat.view()).can_undo
+    for pk in offered.arrows:
+        view = await chat.switch(pk)
+        version = next(each for each in view.versions if each.pk == pk)
+        texts = [each.text for each in view.versions[: view.versions.index(version)]]
+        await (chat.replay(version) if version.kind == "ai" else chat.edit(version, f"new {pk}"))
+        turn = next(at for at in range(len(texts), -1, -1) if at == 0 or texts[at - 1].startswith("q"))
+        wanted = texts[:turn] if version.kind == "ai" else [*texts, f"new {pk}"]
+        assert model.asked[-1] == wanted
+    await assert_whole(chat)
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_after_any_story_heads_branch_is_what_it_was(chat: Story, seed: int) -> None:
+    await Wanderer(chat, seed).wander()
+    before, room = [text.split()[0] for text in said(await chat.view())], await size(chat)
+    foreseen = await pruned(chat, HEAD, really=False)
+    assert await pruned(chat, HEAD) == foreseen
+    offered = await Offered.on(chat.thread)
+    assert [text.split()[0] for text in offered.here] == before
+    assert all(" " not in text or text.endswith(" 1/1") for text in offered.here)
+    assert (await size(chat)).bytes < room.bytes
+    await assert_whole(chat)
+    await everything_works(chat, offered)
+
+
+async def test_case_65_what_nothing_leads_to_is_a_good_part_of_it(story: Story) -> None:
+    """
+    Case 65. Of a turn of two messages and two steps there are four checkpoints, and two to which a button leads.
+
+    h1 ─┬─ e1                  two fork copies and each input but the first go too
+        ├─ e1' ── h2 ── e2
+        └─ e1''
+    """
+    await story.send("h1")
+    await story.replay(await story.version(1))
+    await story.send("h2")
+    await story.replay(await story.version(1))
+    before, offered = await size(story), await Offered.on(story.thread)
+    loss = await pruned(story, TIPS)
+    assert (before.checkpoints, loss) == (12, Loss(0, 4, loss.bytes))
+    assert loss.bytes > before.bytes / 5
+    assert await Offered.on(story.thread) == offered
+
+
+async def test_an_edit_and_a_regeneration_after_it_grow_from_what_is_left(chat: Story) -> None:
+    model = answers(chat, Scripted(replies=tuple(f"a{n}" for n in range(1, 9))))
+    await chat.send("q1")
+    await chat.send("q2")
+    await pruned(chat, TIPS)
+    await chat.edit(await chat.version(2), "q2'")
+    assert await chat.screen() == ["q1", "a1", "q2' 2/2", "a3"]
+    await chat.replay(await chat.version(3))
+    assert await chat.screen() == ["q1", "a1", "q2' 2/2", "a4 2/2"]
+    assert model.asked[-1] == ["q1", "a1", "q2'"]
+    await chat.edit(await chat.version(0), "q1'")
+    assert await chat.screen() == ["q1' 2/2", "a5"]
+
+
+async def test_only_heads_branch_is_left(chat: Story) -> None:
+    """
+    q1 ─┬─ a1 ── q2 ── a2
+        └─ a3 ── q3 ── a4 (HEAD)
+    """
+    answers(chat, Scripted(replies=tuple(f"a{n}." for n in range(1, 9))))
+    for text in ("q1.", "q2."):
+        await chat.send(text)
+    await chat.replay(await chat.version(1))
+    await chat.send("q3.")
+    before = await fresh(chat)
+    loss = await pruned(chat, HEAD)
+    assert loss.versions == 3
+    assert await chat.screen() == ["q1.", "a3.", "q3.", "a4."]
+    assert [await is_anywhere(text) for text in ("a1.", "q2.", "a2.", "a3.")] == [False, False, False, True]
+    # Open pages are drawn anew; but nobody has written to it.
+    after = await fresh(chat)
+    assert after.head_version > before.head_version
+    assert after.updated_at == before.updated_at
+    assert screen(await chat.undo()) == ["q1.", "a3."]
+    # The move to the old reply and back again is taken back as one.
+    assert screen(await chat.undo()) == []
+    assert not (await chat.view()).can_undo
+
+
+async def test_a_message_that_no_checkpoint_holds_yet_stays(chat: Story) -> None:
+    """It failed before anything was saved, and is offered for another try."""
+    answers(chat, Scripted(replies=("a1", ValueError("no"), "a2")))
+    await chat.send("q1")
+    await chat.send("q2")
+    shown = await chat.screen()
+    for rules in (TIPS, HEAD):
+        await pruned(chat, rules)
+        assert await chat.screen() == shown
+    await chat.resume()
+    assert await chat.screen() == ["q1", "a1", "q2", "a2"]
+
+
+class TestWhich:
+    async def chosen(self, **rules: Any) -> set[Thread]:
+        return set(await on_database(lambda: list(prune.candidates(Rules("tips", **rules))))())
+
+    async def test_a_thread_written_to_lately_is_left_alone(self, chat: Story, story: Story) -> None:
+        old = timezone.now() - timedelta(days=31)
+        await Thread.objects.filter(pk=chat.thread.pk).aupdate(updated_at=old)
+        assert await self.chosen(older_than=timedelta(days=30)) == {chat.thread}
+        assert await self.chosen() == {chat.thread, story.thread}
+
+    async def refuses(self, story: Story, error: type[Exception], rules: Rules = TIPS) -> None:
+        before = await size(story)
+        for really in (False, True):
+            with pytest.raises(error):
+                await pruned(story, rules, really=really)
+        assert await size(story) == before
+
+    async def test_one_that_moved_on_since_it_was_chosen_is_left_alone(self, chat: Story) -> None:
+        await chat.send("q1")
+        seen = await fresh(chat)
+        await chat.send("q2")
+        with pytest.raises(HeadMoved):
+            await on_database(prune.prune)(seen, HEAD, really=True)
+
+    async def test_nothing_is_taken_while_a_reply_is_written(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=(("One", HANG),)))
+        reply = await (await chat.begin("send", text="q1")).take_until(is_token)
+        await self.refuses(chat, RunInProgress)
+        await reply.stop()
+        await pruned(chat, TIPS)
+
+    async def test_nor_before_what_a_dead_run_saved_is_taken_in(self, chat: Story) -> None:
+        answers(chat, Scripted(replies=(("One", HANG), "a1")))
+        reply = await (await chat.begin("send", text="q1")).take_until(is_token)
+        await reply.crash()
+        await expire(reply.run)
+        await self.refuses(chat, RunInProgress)
+        await chat.resume()
+
+    @pytest.mark.parametrize("how", ["failed", "stopped", "unanswered", "elsewhere"])
+    async def test_finished_means_that_nothing_waits_anywhere(self, chat: Story, how: str) -> None:
+        answers(chat, Scripted(replies=("a1", ValueError("no") if how == "failed" else HANG, "a2")))
+        await chat.send("q1")
+        finished = Rules("tips", finished=True)
+        await pruned(chat, finished)
+        if how == "failed":
+            await chat.send("q2")
+        elif how == "stopped":
+            await (await (await chat.begin("send", text="q2")).take(2)).stop()
+        else:
+            await chat.edit(await chat.version(0), "q1'", answer=False)
+        if how == "elsewhere":
+            await chat.switch((await chat.version(0)).previous)
+        await self.refuses(chat, NotFinished, finished)
+        await pruned(chat, TIPS)
+        await self.refuses(chat, NotFinished, finished)
+
+
+async def test_what_belongs_to_no_thread_goes(engine: Engine, alice: User, chat: Story) -> None:
+    await chat.send("q1")
+    other = await threads.create(alice, assistant="chat")
+    await Story(engine, other).send("lost.")
+    await StoredThread.objects.filter(thread=other).aupdate(thread=None)
+    await threads.delete(other.pk)
+    [stray] = await on_database(lambda: list(prune.strays()))()
+    foreseen = await on_database(prune.prune_stray)(stray, really=False)
+    assert await is_anywhere("lost.")
+    assert await on_database(prune.prune_stray)(stray, really=True) == foreseen
+    assert foreseen.checkpoints == 3
+    assert not await is_anywhere("lost.")
+    assert await chat.findings() == []
