@@ -6,7 +6,7 @@ it, and no run, no move of HEAD and no remembered place leads to what is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,9 @@ from branching.store import PARAMETERS, held, parts
 
 INTERRUPT = "__interrupt__"
 """Where LangGraph writes what a task asks a person."""
+
+NOTHING_SAID = [DICT, [["messages", [LIST, []]]]]
+"""The shape of an input without a message."""
 
 NOWHERE = object()
 """A place that is gone, and has no stand-in."""
@@ -42,12 +45,11 @@ class Removal:
         if not self.gone:
             return
         survivors = self._survivors()
-        forgotten = self._forgotten()
         self._moves()
         self._runs()
         self._index(survivors)
         for stored in held(thread=self.thread):
-            _Store(stored, self, survivors, forgotten).clear()
+            _Store(stored, self).clear()
 
     def _survivors(self) -> dict[str, str | None]:
         """By each that is gone, what stands above it."""
@@ -57,14 +59,14 @@ class Removal:
                 found[row.id] = found.get(row.parent, row.parent)
         return found
 
-    def _forgotten(self) -> set[str]:
-        """The checkpoints that stay, but not what came of them: from now on nobody has gone on from there."""
-        lost = {child.parent for child in self._children() if child.message in self.messages and child.id in self.gone}
-        kept = {child.parent for child in self._children() if child.message not in self.messages}
-        return lost - kept - self.gone
-
-    def _children(self) -> Iterable[Any]:
-        return (row for row in self.outline.rows.values() if row.source in ("loop", "update"))
+    def undone(self, *, copies: bool) -> set[str]:
+        """The checkpoints that stay, but not what they went on to, or with `copies` not what any copy of them did."""
+        if not self.messages:
+            return set()
+        rows = self.outline.rows.values()
+        went_on = [row for row in rows if row.source == "loop" or (copies and row.origin != row.id)]
+        lost = {row.parent for row in went_on if row.id in self.gone}
+        return lost - {row.parent for row in went_on if row.id not in self.gone} - self.gone
 
     def place(self, checkpoint_id: str | None) -> Any:
         """Where one is who was here: `NOWHERE` if that is gone."""
@@ -131,10 +133,9 @@ class Removal:
 class _Store:
     """The same in the checkpoint store."""
 
-    def __init__(
-        self, stored: StoredThread, removal: Removal, survivors: Mapping[str, str | None], forgotten: set[str]
-    ) -> None:
-        self.stored, self.gone, self.survivors, self.forgotten = stored, removal.gone, survivors, forgotten
+    def __init__(self, stored: StoredThread, removal: Removal) -> None:
+        self.stored, self.gone = stored, removal.gone
+        self.unanswered, self.unsaid = removal.undone(copies=False), removal.undone(copies=True)
         self.is_thorough = bool(removal.messages)
 
     def clear(self) -> None:
@@ -152,7 +153,8 @@ class _Store:
         _update(StoredCheckpoint, "parent_id", moved)
         _delete(StoredCheckpoint, [pk for pk, ns, each, _ in rows if (ns, each) in going])
         self._writes(going)
-        self._answers()
+        self._forget_answers()
+        self._forget_words()
         sweep(self.stored)
 
     def _inner(self) -> set[tuple[str, str]]:
@@ -163,7 +165,7 @@ class _Store:
         """
         if not self.stored.checkpoints.exclude(ns="").exists():
             return set()
-        left = self.gone | self.forgotten
+        left = self.gone | self.unanswered
         return {
             (ns, each)
             for ns, each, body in checkpoints(self.stored)
@@ -180,9 +182,9 @@ class _Store:
             for some in parts(ids, PARAMETERS):
                 self.stored.writes.filter(ns=ns, checkpoint_id__in=some).delete()
 
-    def _answers(self) -> None:
-        """Forget what was said and answered at the checkpoints that nobody has gone on from, but not what they ask."""
-        for some in parts(list(self.forgotten), PARAMETERS):
+    def _forget_answers(self) -> None:
+        """What was answered where nobody has gone on any more; not what is asked there."""
+        for some in parts(list(self.unanswered), PARAMETERS):
             for row in self.stored.writes.filter(ns="", checkpoint_id__in=some):
                 asked = [write for write in unpack(row.body) if write[2] == INTERRUPT]
                 if asked:
@@ -190,10 +192,14 @@ class _Store:
                     row.save(update_fields=["body"])
                 else:
                     row.delete()
+
+    def _forget_words(self) -> None:
+        """What was said at a checkpoint that is left for other wordings' sake."""
+        for some in parts(list(self.unsaid), PARAMETERS):
             for row in self.stored.checkpoints.filter(ns="", checkpoint_id__in=some):
                 rest, values, metadata = unpack(row.body)
                 if START in values:
-                    values[START][1] = [DICT, [["messages", [LIST, []]]]]
+                    values[START][1] = NOTHING_SAID
                     row.body = pack([rest, values, metadata])
                     row.save(update_fields=["body"])
 

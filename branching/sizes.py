@@ -146,8 +146,9 @@ def _weights(thread: Thread, outline: Outline, holders: dict[int | None, Holders
     held: dict[str, Holders] = {}
     for row in reversed(outline.rows.values()):
         led_to = 0
-        for child in outline.children.get(row.id, ()) if outline.is_threshold(row) else ():
-            led_to |= held[child.id]
+        if outline.is_threshold(row) and row.id != thread.head:
+            for child in outline.children.get(row.id, ()):
+                led_to |= held[child.id]
         held[row.id] = led_to or holders[row.message]
     stored = StoredThread.objects.filter(thread=thread).first()
     return weights(stored, lambda checkpoint_id: held.get(checkpoint_id, 0)) if stored else Counter()
