@@ -38,6 +38,7 @@ DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 INSTALLED_APPS = [
     "daphne",  # first: it makes `manage.py runserver` speak ASGI
     "servestatic",
+    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

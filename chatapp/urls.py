@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from django.contrib import admin
 from django.urls import include, path
 from django.views.i18n import set_language
 
-from chatapp.views import accounts, messages, runs, threads
+from chatapp.views import accounts, messages, runs, storage, threads
 
 thread = [
     path("", threads.show, name="thread"),
     path("rename/", threads.rename, name="thread-rename"),
     path("delete/", threads.delete, name="thread-delete"),
+    path("storage/", storage.show, name="storage"),
+    path("storage/<int:pk>/delete/", storage.delete, name="branch-delete"),
     path("head/", messages.switch, name="switch"),
     path("head/undo/", messages.undo, name="undo"),
     path("messages/", messages.send, name="send"),
@@ -28,6 +31,7 @@ urlpatterns = [
     path("", threads.home, name="home"),
     path("threads/", threads.create, name="threads"),
     path("threads/<uuid:thread_id>/", include(thread)),
+    path("admin/", admin.site.urls),
     path("login/", accounts.log_in, name="login"),
     path("logout/", accounts.log_out, name="logout"),
     path("signup/", accounts.sign_up, name="signup"),

@@ -18,9 +18,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 GETS = ["", "delete/", "messages/{message}/edit/", "checkpoints/{checkpoint}/", "messages/{message}/"]
 GETS += ["messages/{message}/earlier/", "messages/{message}/later/?to={message}"]
+GETS += ["storage/", "storage/{message}/delete/"]
 POSTS = [
     "rename/",
     "delete/",
+    "storage/{message}/delete/",
     "head/",
     "head/undo/",
     "messages/",
@@ -72,6 +74,7 @@ async def test_what_belongs_to_another_thread_is_missing_on_ones_own(tab: Tab, b
         f"messages/{known['message']}/replay/": {},
         f"messages/{known['message']}/edit/": {"content": "x"},
         f"runs/{known['run']}/stop/": {},
+        f"storage/{known['message']}/delete/": {},
         "head/": {"message": known["message"]},
     }.items():
         assert (await own.post(path, **fields)).status_code == 404, path
