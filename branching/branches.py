@@ -56,8 +56,9 @@ def _own(thread: Thread, outline: Outline, end: int) -> set[int]:
     if end not in outline.messages:
         raise NoSuchMessage
     head = outline.rows[thread.head].message if thread.head in outline.rows else None
-    if end in set(outline.path(head)):
+    shown = set(outline.path(head))
+    if end in shown:
         raise ShownNow
     if outline.after.get(end):
         raise HasGoneOn
-    return set(sizes.own_of(outline, end, head))
+    return set(sizes.own_of(outline, end, shown))

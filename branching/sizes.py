@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
@@ -111,19 +112,27 @@ def storage(thread: Thread) -> Storage:
 
 
 def ends_of(outline: Outline, head: int | None) -> list[int]:
-    """The messages that nothing follows, and the one at HEAD, which is a place to be too."""
-    ends = [message for message in outline.messages if message not in outline.after]
-    return ends if head is None or head in ends else [*ends, head]
+    """The messages that nothing follows, and the one at HEAD, which is a place to be too.
+
+    In the order of the tree: the branches that pass a message follow each other.
+    """
+    found, waiting = [], list(reversed(outline.after.get(None, ())))
+    while waiting:
+        message = waiting.pop()
+        following = outline.after.get(message, ())
+        waiting += reversed(following)
+        if not following or message == head:
+            found.append(message)
+    return found
 
 
-def own_of(outline: Outline, end: int, head: int | None) -> list[int]:
-    """The messages that only the branch with this end has, the last one first."""
-    shown = set(outline.path(head))
-    if end in shown and outline.after.get(end):
-        return []
-    own = []
+def own_of(outline: Outline, end: int, shown: set[int]) -> list[int]:
+    """The messages that only the branch with this end has, the last one first; `shown` are those up to HEAD."""
+    own: list[int] = []
     for message in outline.path(end):
-        if len(outline.after.get(message, ())) > 1 or (message in shown and end != head):
+        followers = len(outline.after.get(message, ()))
+        # Up to HEAD all are its own, except where another branch goes on from one of them.
+        if followers > bool(own) or (message in shown and own and own[0] not in shown):
             break
         own.append(message)
     return own
@@ -157,7 +166,9 @@ def _weights(thread: Thread, outline: Outline, holders: dict[int | None, Holders
 def _branches(
     outline: Outline, ends: Sequence[int], holders: dict[int | None, Holders], found: Counter[Holders], head: int | None
 ) -> list[Branch]:
-    own = {end: own_of(outline, end, head) for end in ends}
+    shown = set(outline.path(head))
+    own = {end: own_of(outline, end, shown) for end in ends}
+    totals = _totals(found, len(ends))
     depths = _depths(outline)
     wanted = {*ends, *(messages[-1] for messages in own.values() if messages)}
     words = _words(wanted)
@@ -169,11 +180,25 @@ def _branches(
             messages=depths[end],
             own=len(own[end]),
             own_bytes=found[1 << at],
-            shared_bytes=sum(size for held, size in found.items() if held >> at & 1 and held != 1 << at),
+            shared_bytes=totals[at] - found[1 << at],
             is_shown=end == head,
         )
         for at, end in enumerate(ends)
     ]
+
+
+def _totals(found: Counter[Holders], count: int) -> list[int]:
+    """What each branch holds in all. Those that hold a thing are a few runs of bits, however many they are."""
+    steps = [0] * (count + 1)
+    for held, size in found.items():
+        while held:
+            start = (held & -held).bit_length() - 1
+            run = held >> start
+            end = start + (~run & run + 1).bit_length() - 1
+            steps[start] += size
+            steps[end] -= size
+            held = held >> end << end
+    return list(accumulate(steps[:count]))
 
 
 def _depths(outline: Outline) -> dict[int | None, int]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import transaction
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
@@ -76,7 +77,7 @@ class Asked:
 
     async def head(self, checkpoint_id: str) -> None:
         row = await IndexedCheckpoint.objects.aget(thread=self.story.thread, checkpoint_id=checkpoint_id)
-        await on_database(heads.repair)(self.story.thread.pk, row)
+        await on_database(transaction.atomic(heads.repair))(self.story.thread.pk, row)
 
     async def asks(self, place: str | None) -> list[str]:
         """What is asked there; None stands for the newest checkpoint."""
