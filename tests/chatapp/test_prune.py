@@ -60,6 +60,7 @@ async def test_with_yes_it_does_what_it_said(grown: Tab) -> None:
         assert (before.messages - after.messages, after.bytes < before.bytes) == (messages, True)
     assert await check.check(engine.get(), grown.thread) == []
     assert [each.total for each in (await grown.view()).versions] == [1, 1, 1, 1]
+    assert await prune("--keep", "head", "--yes", verbosity=0) == ""
     assert "0 messages, 0 saved steps, 0 bytes, in 0 conversations" in await prune("--keep", "head", "--yes")
 
 

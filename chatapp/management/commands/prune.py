@@ -36,7 +36,8 @@ class Command(BaseCommand):
         parser.add_argument("--vacuum", action="store_true", help="Then give the room back to the disk (SQLite).")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.verbosity, really = options["verbosity"], options["yes"]
+        really = options["yes"]
+        self.say = self.stdout.write if options["verbosity"] else _nothing
         if options["vacuum"] and not really:
             raise CommandError("--vacuum is for what was pruned: give --yes too.")
         rules = Rules(options["keep"], options["older_than"], options["finished"])
@@ -49,7 +50,7 @@ class Command(BaseCommand):
         ]
         total = Loss(*map(sum, zip(NOTHING, *losses, strict=True)))
         done = "Pruned" if really else "Would be lost"
-        self.stdout.write(self.style.SUCCESS(f"{done}: {said(total)}, in {sum(map(any, losses))} conversations."))
+        self.say(self.style.SUCCESS(f"{done}: {said(total)}, in {sum(map(any, losses))} conversations."))
         self._advise(really=really, vacuum=options["vacuum"])
 
     def _one(self, what: Any, action: Callable[[], Loss]) -> Loss:
@@ -60,28 +61,32 @@ class Command(BaseCommand):
         except NotFinished:
             return NOTHING
         except (Conflict, NoSuchThread) as error:
-            self.stdout.write(f"{name}: left alone. {error}")
+            self.say(f"{name}: left alone. {error}")
             return NOTHING
-        if any(loss) and self.verbosity:
-            self.stdout.write(f"{name}: {said(loss)}")
+        if any(loss):
+            self.say(f"{name}: {said(loss)}")
         return loss
 
     def _advise(self, *, really: bool, vacuum: bool) -> None:
         if not really:
-            self.stdout.write("Nothing was changed. --yes does it.")
+            self.say("Nothing was changed. --yes does it.")
         elif connection.vendor != "sqlite":
-            self.stdout.write("PostgreSQL uses the room again by itself, once its autovacuum has been there.")
+            self.say("PostgreSQL uses the room again by itself, once its autovacuum has been there.")
         elif vacuum:
             self._vacuum()
         else:
-            self.stdout.write("The file keeps its size, and what is written next uses the room. --vacuum shrinks it.")
+            self.say("The file keeps its size, and what is written next uses the room. --vacuum shrinks it.")
 
     def _vacuum(self) -> None:
         before = _file_size()
         with connection.cursor() as cursor:
             cursor.execute("VACUUM")
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        self.stdout.write(f"The file has shrunk from {size(before)} to {size(_file_size())}.")
+        self.say(f"The file has shrunk from {size(before)} to {size(_file_size())}.")
+
+
+def _nothing(text: str) -> None:
+    pass
 
 
 def days(text: str) -> timedelta:
