@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+import time
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connections
 from django.utils import timezone
 
 from branching import prune, sizes, threads
 from branching.database import on_database
 from branching.engine import Engine
-from branching.exceptions import HeadMoved, NotFinished, RunInProgress
+from branching.exceptions import Conflict, HeadMoved, NotFinished, RunInProgress
 from branching.models import StoredThread, Thread
 from branching.prune import Loss, Rules
+from chatapp.management.commands.prune import PAUSE
 from tests.branching.conftest import Story, answers, expire, is_token, screen
 from tests.branching.models import HANG, Scripted
 from tests.branching.wander import Offered, Wanderer, is_anywhere, places, said
@@ -234,3 +240,38 @@ async def test_what_belongs_to_no_thread_goes(engine: Engine, alice: User, chat:
     assert foreseen.checkpoints == 3
     assert not await is_anywhere("lost.")
     assert await chat.findings() == []
+
+
+async def test_case_74_pruning_beside_replies_loses_no_turn(chat: Story, story: Story) -> None:
+    """Case 74: another process prunes time and again, and neither of the two is told that the database is locked."""
+    done, failures, rounds = threading.Event(), [], []
+
+    def tidy() -> None:
+        try:
+            while not done.is_set():
+                rounds.append([pruned_or_refused(thread) for thread in list(prune.candidates(TIPS))])
+        except Exception as error:
+            failures.append(error)
+        finally:
+            connections.close_all()
+
+    def pruned_or_refused(thread: Thread) -> bool:
+        time.sleep(PAUSE)
+        thread.refresh_from_db()
+        with suppress(Conflict):
+            return bool(prune.prune(thread, TIPS, really=True))
+        return False
+
+    tidying = asyncio.create_task(asyncio.to_thread(tidy))
+    for turn in range(8):
+        await asyncio.gather(*(each.send(f"q{turn}") for each in (chat, story)))
+        await story.replay(await story.version(-1))
+        await asyncio.sleep(2 * PAUSE)
+    done.set()
+    await tidying
+    assert not failures
+    assert any(map(any, rounds))
+    for each in (chat, story):
+        said = [version.text for version in (await each.view()).versions if version.kind == "human"]
+        assert said == [f"q{turn}" for turn in range(8)]
+        await assert_whole(each)

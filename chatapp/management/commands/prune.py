@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -15,6 +16,9 @@ from branching.exceptions import Conflict, NoSuchThread, NotFinished
 from branching.prune import Loss, Rules
 
 NOTHING = Loss(0, 0, 0)
+
+PAUSE = 0.11
+"""Seconds between two threads on SQLite: who waits there for the one lock looks every 0.1 s whether it is free."""
 
 
 class Command(BaseCommand):
@@ -56,6 +60,8 @@ class Command(BaseCommand):
     def _one(self, what: Any, action: Callable[[], Loss]) -> Loss:
         """Prune it, and say what that was. What changes meanwhile is left for the next time."""
         name = f"{getattr(what, 'title', '') or 'no conversation'} ({getattr(what, 'name', what.pk)})"
+        if connection.vendor == "sqlite":
+            time.sleep(PAUSE)
         try:
             loss = action()
         except NotFinished:
