@@ -16,7 +16,7 @@ from django.db.models import F, Model
 from branching.encoding import DICT, LIST, pack, unpack
 from branching.index import START
 from branching.models import HeadMove, IndexedCheckpoint, Message, Run, StoredCheckpoint, StoredThread, Thread
-from branching.outline import Outline
+from branching.outline import Outline, Row
 from branching.pieces import AT_ONCE, checkpoints, outer, sweep
 from branching.store import PARAMETERS, held, parts
 
@@ -116,18 +116,35 @@ class Removal:
         _update(IndexedCheckpoint, "parent_id", moved)
         _delete(IndexedCheckpoint, [self.outline.rows[each].pk for each in self.gone])
         self._forget_places()
+        _update(IndexedCheckpoint, "passed", [(False, row.pk) for row in self._no_longer_passed(survivors)])
         _delete(Message, list(self.messages))
 
-    def _forget_places(self) -> None:
-        """Where one would come back to a version that is gone, one comes back to the newest beside it."""
-        for parent in Message.objects.filter(selected__in=self._tops()).exclude(pk__in=self._tops()):
-            left = [each for each in self.outline.after[parent.pk] if each not in self.messages]
-            Message.objects.filter(pk=parent.pk).update(selected=left[-1] if left else None)
+    def _no_longer_passed(self, survivors: Mapping[str, str | None]) -> list[Row]:
+        """The inputs that stay though no message has come of them any more."""
+        left = [row for row in self.outline.rows.values() if row.id not in self.gone]
+        parents = {survivors.get(row.parent, row.parent) for row in left}
+        return [row for row in left if row.next == [START] and row.id not in parents]
 
-    def _tops(self) -> list[int]:
-        """The messages that go though the one before them stays."""
-        parents = self.outline.messages
-        return [message for message in self.messages if parents[message] not in self.messages]
+    def _forget_places(self) -> None:
+        """Where one would come back to a version that is gone, one comes back to the newest branch beside it."""
+        ends = dict(Message.objects.filter(thread=self.thread).exclude(end=None).values_list("pk", "end_id"))
+        lost = [version for version, end in ends.items() if end in self.messages and version not in self.messages]
+        # The lowest ones first: what is remembered there is taken over by one that ends above it.
+        for version in sorted(lost, reverse=True):
+            last = next(each for each in self.outline.path(ends[version]) if each not in self.messages)
+            end, taken_over = self._newest_end(last, ends)
+            for each, remembered in ((taken_over, None), (version, end if end != version else None)):
+                if each:
+                    ends[each] = remembered
+                    Message.objects.filter(pk=each).update(end=remembered)
+
+    def _newest_end(self, message: int, ends: Mapping[int, int | None]) -> tuple[int | None, int | None]:
+        """Where the newest branch after `message` ends that stays, and the version that remembered it, if one did."""
+        while left := [each for each in self.outline.after.get(message, ()) if each not in self.messages]:
+            message = left[-1]
+            if ends.get(message):
+                return ends[message], message
+        return message, None
 
 
 class _Store:

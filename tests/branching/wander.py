@@ -93,7 +93,7 @@ class Wanderer:
 def landings(thread_id: UUID) -> dict[int, str]:
     """Where a switch to each message goes."""
     rows = Message.objects.filter(thread=thread_id)
-    return {row.pk: index.tip_of(heads._last_seen_under(row)).checkpoint_id for row in rows}
+    return {row.pk: heads._landing(thread_id, row.pk).checkpoint_id for row in rows}
 
 
 @on_database

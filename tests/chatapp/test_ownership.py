@@ -16,9 +16,8 @@ from tests.chatapp.conftest import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-GETS = ["", "delete/", "messages/{message}/edit/", "checkpoints/{checkpoint}/", "messages/{message}/"]
-GETS += ["messages/{message}/earlier/", "messages/{message}/later/?to={message}"]
-GETS += ["storage/", "storage/{message}/delete/"]
+GETS = ["", "delete/", "storage/", "messages/{message}/edit/", "checkpoints/{checkpoint}/", "messages/{message}/"]
+GETS += ["messages/{message}/earlier/", "messages/{message}/later/?to={message}", "storage/{message}/delete/"]
 POSTS = [
     "rename/",
     "delete/",
@@ -79,7 +78,7 @@ async def test_what_belongs_to_another_thread_is_missing_on_ones_own(tab: Tab, b
     }.items():
         assert (await own.post(path, **fields)).status_code == 404, path
     assert (await own.post("head/", checkpoint=known["checkpoint"])).status_code == 404
-    for path in GETS[4:]:
+    for path in GETS[5:]:
         assert (await own.client.get(own.url + path.format(**known))).status_code == 404, path
 
 
