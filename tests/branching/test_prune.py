@@ -49,7 +49,7 @@ async def assert_whole(story: Story) -> None:
     assert await places(story.thread.pk) <= set(await on_database(list)(rows))
 
 
-@pytest.mark.parametrize("seed", range(7))
+@pytest.mark.parametrize("seed", range(6))
 async def test_case_66_after_any_story_everything_offered_is_offered_still(chat: Story, seed: int) -> None:
     """Case 66: every arrow, Regenerate, Edit and Undo."""
     await Wanderer(chat, seed).wander()
@@ -84,7 +84,7 @@ async def everything_works(chat: Story, offered: Offered) -> None:
     await assert_whole(chat)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(4))
 async def test_after_any_story_heads_branch_is_what_it_was(chat: Story, seed: int) -> None:
     await Wanderer(chat, seed).wander()
     before, room = [text.split()[0] for text in said(await chat.view())], await size(chat)
