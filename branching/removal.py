@@ -59,14 +59,20 @@ class Removal:
                 found[row.id] = found.get(row.parent, row.parent)
         return found
 
-    def undone(self, *, copies: bool) -> set[str]:
-        """The checkpoints that stay, but not what they went on to, or with `copies` not what any copy of them did."""
+    def unanswered(self) -> set[str]:
+        """The checkpoints that stay, but nothing that a task did there, nor what was written in its name."""
+        return self._left_by({"loop", "update"}, {"loop"})
+
+    def unsaid(self) -> set[str]:
+        """The checkpoints that stay, but nothing that came of what was said there, be it by way of a copy."""
+        return self._left_by({"loop", "fork"}, {"loop", "fork"})
+
+    def _left_by(self, lost: set[str], kept: set[str]) -> set[str]:
         if not self.messages:
             return set()
         rows = self.outline.rows.values()
-        went_on = [row for row in rows if row.source == "loop" or (copies and row.origin != row.id)]
-        lost = {row.parent for row in went_on if row.id in self.gone}
-        return lost - {row.parent for row in went_on if row.id not in self.gone} - self.gone
+        without = {row.parent for row in rows if row.source in lost and row.id in self.gone}
+        return without - {row.parent for row in rows if row.source in kept and row.id not in self.gone} - self.gone
 
     def place(self, checkpoint_id: str | None) -> Any:
         """Where one is who was here: `NOWHERE` if that is gone."""
@@ -152,7 +158,7 @@ class _Store:
 
     def __init__(self, stored: StoredThread, removal: Removal) -> None:
         self.stored, self.gone = stored, removal.gone
-        self.unanswered, self.unsaid = removal.undone(copies=False), removal.undone(copies=True)
+        self.unanswered, self.unsaid = removal.unanswered(), removal.unsaid()
         self.is_thorough = bool(removal.messages)
 
     def clear(self) -> None:

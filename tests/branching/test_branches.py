@@ -135,6 +135,17 @@ async def test_nothing_is_deleted_while_a_reply_is_written(grown: Story) -> None
     await delete(grown, await key_of(grown, "a4."))
 
 
+async def test_a_stopped_reply_is_nowhere_once_it_is_deleted(chat: Story) -> None:
+    """What was kept of it was written after the message it answers, in the name of the task that was stopped."""
+    answers(chat, Scripted(replies=(("stopped.", HANG), "a2.")))
+    await (await (await chat.begin("send", text="q1.")).take_until(is_token)).stop()
+    await chat.replay(await chat.version(1))
+    await delete(chat, await key_of(chat, "stopped."))
+    assert await chat.screen() == ["q1.", "a2."]
+    assert not await is_anywhere("stopped.")
+    await assert_whole(chat)
+
+
 async def test_undo_passes_over_what_is_gone(grown: Story) -> None:
     """One went from a3 to a4, on to a5, and back: with a4 gone, it is from a3 to a5."""
     await delete(grown, await key_of(grown, "a4."))
