@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from django.contrib.auth.models import User
 
-from branching import commands, threads, transcript
+from branching import commands, threads, transcript, window
 from branching.engine import Engine
 from branching.exceptions import Conflict, EmptyMessage, HeadMoved, RunInProgress
 from branching.models import IndexedCheckpoint, Run, Thread
@@ -129,13 +129,15 @@ async def test_case_14_after_thirty_turns_the_first_reply_is_regenerated_from_th
         await chat.send(f"q{turn}")
         for _ in range(3):
             await chat.replay(await chat.version(-1))
-    assert await counts(chat) == [1, 4] * 30
-    await chat.replay(await chat.version(1))
+    above = (await window.earlier(chat.thread.pk, (await chat.view()).above)).versions
+    assert [version.total for version in above] + await counts(chat) == [1, 4] * 30
+    await chat.replay(above[1])
     assert model.asked[-1] == ["q1"]
     assert await chat.screen() == ["q1", "a121 5/5"]
-    await chat.switch((await chat.version(1)).previous)
-    assert await counts(chat) == [1, 5] + [1, 4] * 29
-    await chat.edit(await chat.version(0), "other")
+    view = await chat.switch((await chat.version(1)).previous)
+    above = (await window.earlier(chat.thread.pk, view.above)).versions
+    assert [version.total for version in above] + await counts(chat) == [1, 5] + [1, 4] * 29
+    await chat.edit(above[0], "other")
     assert model.asked[-1] == ["other"]
     assert await chat.screen() == ["other 2/2", "a122"]
 
