@@ -74,16 +74,16 @@ async def test_case_33_a_window_that_is_behind_is_refused_and_may_wait_or_stop(
     other = await second_window(chat, new_page)
     allowed_problems.append("status of 409")
     line.is_dead = True
-    await other.send("/long 600")
+    await other.send("/long 3000")
     await expect(chat.messages).to_have_count(0)
-    line.is_dead = False
     await chat.composer.fill("mine")
     await chat.composer.press("Enter")
     await expect(page.get_by_role("alert")).to_contain_text("Wait for it or stop it, then try again.")
     await expect(chat.composer).to_have_value("mine")
+    line.is_dead = False
     await chat.stop()
     await chat.say("mine")
-    assert [row.text for row in await chat.rows() if row.role == "human"] == ["/long 600", "mine"]
+    assert [row.text for row in await chat.rows() if row.role == "human"] == ["/long 3000", "mine"]
 
 
 async def test_case_33_two_tabs_that_send_at_once_lose_nothing(
