@@ -141,9 +141,12 @@ def tip_of(message: Message) -> IndexedCheckpoint:
     """The newest checkpoint that ends in `message`: where HEAD goes when one comes to this version.
 
     Checkpoints that only announce the next message (their `next` is `__start__`) are passed over once that message
-    has come: they end in this one too, but belong to what follows.
+    has come: they end in this one too, but belong to what follows. Where several messages came in one step, only the
+    last of them has checkpoints: then one comes to that.
     """
-    tip = ending_in(message.pk).first()
-    if tip is None:
-        raise NoSuchCheckpoint
-    return tip
+    last: Message | None = message
+    while last:
+        if tip := ending_in(last.pk).first():
+            return tip
+        last = last.children.order_by("-id").first()
+    raise NoSuchCheckpoint

@@ -86,7 +86,8 @@ class Version:
     """The pk of the sibling on the left, if there is one."""
     next: int | None
     checkpoint_id: str
-    """The checkpoint this version ends in: what a link to it points to."""
+    """The checkpoint this version ends in: what a link to it points to. Empty where several messages came in one
+    step: then only the last of them has one."""
     created_at: datetime
     data: Mapping[str, Any] = field(default_factory=dict)
 

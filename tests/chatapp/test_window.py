@@ -10,6 +10,7 @@ from django.http import HttpResponse
 
 from branching import heads
 from branching.database import on_database
+from branching.models import IndexedCheckpoint
 from tests.chatapp.conftest import Tab, texts_of
 from tests.long import Line, plant
 from tests.page import Element, parse
@@ -138,3 +139,15 @@ async def test_the_arrow_at_the_top_of_a_thousand_checkpoints_leads_there_and_ba
     await tab.post("head/", message=line.path[0])
     assert ((await tab.view()).length, (await tab.view()).head) == (1_000, f"{line.path[-1]}")
     assert await heads.landing(tab.thread.pk, line.path[0]) == f"{line.path[-1]}"
+
+
+async def test_messages_that_came_in_one_step_are_shown_though_only_the_last_has_a_checkpoint(
+    tab: Tab, line: Line
+) -> None:
+    """As the results of several tools that ran at once."""
+    middle, last = line.path[-2:]
+    await IndexedCheckpoint.objects.filter(message=middle).adelete()
+    response = await tab.client.get(tab.url)
+    assert shown(response) == list(range(271, LENGTH + 1))
+    there = await heads.landing(tab.thread.pk, middle)
+    assert there == f"{last}"
