@@ -11,7 +11,7 @@ from branching import heads, leases, recovery, sizes
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import HasGoneOn, HeadMoved, NoSuchMessage, RunInProgress, ShownNow
-from branching.models import HeadMove, Run, Thread
+from branching.models import Thread
 from branching.outline import Outline
 from branching.removal import Removal
 
@@ -32,9 +32,9 @@ async def delete(
 @transaction.atomic
 def _delete(thread_id: UUID, *, message: int, head_version: int, key: str | None, by: Any) -> None:
     thread = heads.locked(thread_id)
-    if key and HeadMove.objects.filter(thread=thread, key=key).exists():
+    if heads.seen(thread_id, key):
         return
-    refuse_while_running(thread)
+    refuse_unless_settled(thread)
     if thread.head_version != head_version:
         raise HeadMoved
     outline = Outline.of(thread_id)
@@ -44,10 +44,10 @@ def _delete(thread_id: UUID, *, message: int, head_version: int, key: str | None
     heads.log(thread_id, origin=thread.head, target=thread.head, why="delete", key=key, by=by)
 
 
-def refuse_while_running(thread: Thread) -> None:
+def refuse_unless_settled(thread: Thread) -> None:
     """Raises `RunInProgress` while a run is under way, or has died and was not recovered. The thread is held."""
-    leases.bury(thread.pk)
-    if thread.runs.filter(status__in=Run.ACTIVE).exists() or thread.runs.filter(ended_at=None).exists():
+    leases.refuse_while_running(thread)
+    if thread.runs.filter(ended_at=None).exists():
         raise RunInProgress
 
 

@@ -26,7 +26,6 @@ from branching.exceptions import (
     NotEditable,
     NothingToRun,
     NotReplayable,
-    RunInProgress,
 )
 from branching.limits import MESSAGE_MAX, TITLE_MAX
 from branching.models import Message, Run, Thread
@@ -158,9 +157,7 @@ def _claim(thread: Thread, *, kind: str, base: str | None, key: str | None, said
     """The thread's active run, made now; None where `key` was seen before. Raises `RunInProgress`."""
     if key and thread.runs.filter(key=key).exists():
         return None
-    leases.bury(thread.pk)
-    if thread.runs.filter(status__in=Run.ACTIVE).exists():
-        raise RunInProgress
+    leases.refuse_while_running(thread)
     carried = {"id": said.id, "text": said.text} if said else None
     return thread.runs.create(kind=kind, base=base, input=carried, key=key, lease_until=leases.from_now())
 

@@ -154,13 +154,13 @@ class Encoder:
 
     def _read_lists(self, leaves: Iterable[Shape], fetch: Fetch) -> dict[Top, list[list[Name]]]:
         """For each list among `leaves`, by its top: the names on each level, those of its messages first."""
-        found = {top: [_split(top[1])] for top in _tops(leaves)}
+        found = {top: [split(top[1])] for top in _tops(leaves)}
         for level in range(max((level for level, _ in found), default=0), 0, -1):
             # A list joins in at its own height, so that the nodes of all are read together.
             joined = [levels for top, levels in found.items() if top[0] >= level]
             nodes = self._read_pieces({name for levels in joined for name in levels[0]}, fetch)
             for levels in joined:
-                levels.insert(0, [name for node in levels[0] for name in _split(nodes[node])])
+                levels.insert(0, [name for node in levels[0] for name in split(nodes[node])])
         return found
 
     def _read_pieces(self, names: set[Name], fetch: Fetch) -> dict[Name, bytes]:
@@ -337,7 +337,8 @@ def _groups(names: Sequence[Name], *, start: int) -> Iterator[Sequence[Name]]:
     return (names[at : at + FAN] for at in range(start, len(names), FAN))
 
 
-def _split(piece: bytes) -> list[Name]:
+def split(piece: bytes) -> list[Name]:
+    """The names in a node, or in the top of a tree."""
     return [piece[start : start + NAME] for start in range(0, len(piece), NAME)]
 
 

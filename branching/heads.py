@@ -24,7 +24,7 @@ from branching.models import HeadMove, IndexedCheckpoint, Message, Run, Thread
 @transaction.atomic
 def switch(thread_id: UUID, *, message: int, head_version: int, key: str | None = None, by: Any = None) -> None:
     """Show another version: HEAD goes to where one was in it when one left. Runs nothing, stores nothing else."""
-    if _seen(thread_id, key):
+    if seen(thread_id, key):
         return
     move(thread_id, _landing(thread_id, message), why="switch", head_version=head_version, key=key, by=by)
 
@@ -46,7 +46,7 @@ def _landing(thread_id: UUID, message: int) -> IndexedCheckpoint:
 @transaction.atomic
 def go(thread_id: UUID, *, checkpoint_id: str, head_version: int, key: str | None = None, by: Any = None) -> None:
     """Show the branch that ends in this checkpoint of the thread."""
-    if not _seen(thread_id, key):
+    if not seen(thread_id, key):
         row = index.checkpoint_of(thread_id, checkpoint_id)
         move(thread_id, row, why="switch", head_version=head_version, key=key, by=by)
 
@@ -56,7 +56,7 @@ def go(thread_id: UUID, *, checkpoint_id: str, head_version: int, key: str | Non
 def undo(thread_id: UUID, *, head_version: int, key: str | None = None, by: Any = None) -> None:
     """Take the last move back. What it led to stays where it is, and is found under its arrows."""
     locked(thread_id)
-    if _seen(thread_id, key):
+    if seen(thread_id, key):
         return
     last = undoable(thread_id).first()
     target = _return_to(last) if last else None
@@ -75,7 +75,7 @@ def undoable(thread_id: UUID) -> Any:
     return led_somewhere.filter(Q(origin=None) | is_known).order_by("-id")
 
 
-def _seen(thread_id: UUID, key: str | None) -> bool:
+def seen(thread_id: UUID, key: str | None) -> bool:
     """Whether the command with this idempotency key was carried out before."""
     return bool(key) and HeadMove.objects.filter(thread_id=thread_id, key=key).exists()
 

@@ -12,6 +12,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from branching.database import on_database
+from branching.exceptions import RunInProgress
 from branching.limits import LEASE
 from branching.models import Run, Thread
 
@@ -32,6 +33,13 @@ def bury(thread_id: UUID) -> None:
     dead = Run.objects.filter(thread_id=thread_id, status__in=Run.ACTIVE, lease_until__lt=timezone.now())
     if dead.update(status=Run.Status.LOST):
         Thread.objects.filter(pk=thread_id).update(revision=F("revision") + 1)
+
+
+def refuse_while_running(thread: Thread) -> None:
+    """Raises `RunInProgress` while a run is under way on the thread, whose row is held; a dead one is buried."""
+    bury(thread.pk)
+    if thread.runs.filter(status__in=Run.ACTIVE).exists():
+        raise RunInProgress
 
 
 @on_database

@@ -13,7 +13,7 @@ from typing import Any
 import ormsgpack
 from django.db.models.functions import Length
 
-from branching.encoding import LARGE_VALUE, MESSAGE, MESSAGES, NAME, Fetch, Name, Shape, leaves_of, unpack
+from branching.encoding import LARGE_VALUE, MESSAGE, MESSAGES, NAME, Fetch, Name, Shape, leaves_of, split, unpack
 from branching.models import StoredThread
 from branching.store import PARAMETERS, delete_all_but, parts, reader
 
@@ -36,7 +36,7 @@ class Marks:
         for shape in shapes:
             for leaf in leaves_of(shape):
                 if leaf[0] == MESSAGES:
-                    self._mark(leaf[1], _split(leaf[2]), holders)
+                    self._mark(leaf[1], split(leaf[2]), holders)
                 elif leaf[0] in (MESSAGE, LARGE_VALUE):
                     self._mark(0, [leaf[-1]], holders)
 
@@ -46,7 +46,7 @@ class Marks:
             nodes = self._levels[level]
             for some in parts(list(nodes), PARAMETERS):
                 for name, node in fetch(set(some)).items():
-                    self._mark(level - 1, _split(bytes(node)), nodes[name])
+                    self._mark(level - 1, split(bytes(node)), nodes[name])
         for level in range(1, max(self._levels, default=0) + 1):
             for name, holders in self._levels[level].items():
                 self._mark(0, [name], holders)
@@ -120,10 +120,6 @@ def values_in(body: bytes) -> list[Shape]:
 def written_in(body: bytes) -> list[Shape]:
     """The shapes of what a task wrote."""
     return [shape for *_, shape in unpack(body)]
-
-
-def _split(names: bytes) -> list[Name]:
-    return [names[start : start + NAME] for start in range(0, len(names), NAME)]
 
 
 def _nothing(*_: Any) -> None:

@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from branching import heads, sizes
-from branching.branches import refuse_while_running
+from branching.branches import refuse_unless_settled
 from branching.exceptions import HeadMoved, NotFinished
 from branching.models import HeadMove, IndexedCheckpoint, Run, StoredThread, Thread
 from branching.outline import Outline
@@ -65,7 +65,7 @@ def prune(thread: Thread, rules: Rules, *, really: bool) -> Loss:
         now = heads.locked(thread.pk)
         if (now.head, now.head_version, now.updated_at) != (thread.head, thread.head_version, thread.updated_at):
             raise HeadMoved
-        refuse_while_running(now)
+        refuse_unless_settled(now)
         if rules.finished and not is_finished(now):
             raise NotFinished
         before = sizes.of(now.pk)

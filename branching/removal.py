@@ -18,7 +18,7 @@ from branching.index import START
 from branching.models import HeadMove, IndexedCheckpoint, Message, Run, StoredCheckpoint, StoredThread, Thread
 from branching.outline import Outline, Row
 from branching.pieces import AT_ONCE, checkpoints, outer, sweep
-from branching.store import PARAMETERS, held, parts
+from branching.store import PARAMETERS, held, marks, parts
 
 INTERRUPT = "__interrupt__"
 """Where LangGraph writes what a task asks a person."""
@@ -238,5 +238,4 @@ def _delete(model: type[Model], keys: Sequence[int]) -> None:
     """Delete rows by hand: the ORM would go down a long conversation message by message, and fall off its end."""
     for some in parts(keys, PARAMETERS):
         with connection.cursor() as cursor:
-            marks = ", ".join(["%s"] * len(some))
-            cursor.execute(f"DELETE FROM {model._meta.db_table} WHERE id IN ({marks})", list(some))
+            cursor.execute(f"DELETE FROM {model._meta.db_table} WHERE id IN ({marks(some)})", list(some))

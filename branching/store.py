@@ -64,7 +64,7 @@ def one_checkpoint(thread: str, ns: str, checkpoint_id: str | None) -> list[Stor
 
 def writes_after(rows: Sequence[StoredCheckpoint]) -> list[StoredWrites]:
     """What tasks wrote after these checkpoints of one thread and namespace."""
-    where = f"WHERE thread_id = %s AND ns = %s AND checkpoint_id IN ({_marks(rows)})"
+    where = f"WHERE thread_id = %s AND ns = %s AND checkpoint_id IN ({marks(rows)})"
     found = _rows(StoredWrites, where, [rows[0].thread_id, rows[0].ns, *(row.checkpoint_id for row in rows)])
     return [StoredWrites(*row) for row in found]
 
@@ -84,7 +84,7 @@ def reader(thread: int) -> Fetch:
     def fetch(names: set[Name]) -> dict[Name, bytes]:
         found: dict[Name, bytes] = {}
         for some in parts(list(names), PARAMETERS):
-            where = f"WHERE thread_id = %s AND name IN ({_marks(some)})"
+            where = f"WHERE thread_id = %s AND name IN ({marks(some)})"
             found.update((bytes(name), data) for _, name, data in _rows(Piece, where, [thread, *some]))
         return found
 
@@ -98,7 +98,8 @@ def _rows(model: type[Model], where: str, parameters: Sequence[Any]) -> list[tup
         return cursor.fetchall()
 
 
-def _marks(values: Sequence[Any]) -> str:
+def marks(values: Sequence[Any]) -> str:
+    """A placeholder for each of the values."""
     return ", ".join(["%s"] * len(values))
 
 

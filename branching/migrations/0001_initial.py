@@ -85,7 +85,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('origin', models.CharField(help_text='Where HEAD was; null on an empty thread.', max_length=64, null=True)),
                 ('target', models.CharField(help_text='Where it went, or where its run has led it since.', max_length=64, null=True)),
-                ('why', models.CharField(help_text='send, replay, edit, resume, switch, undo or repair.', max_length=8)),
+                ('why', models.CharField(help_text='send, replay, edit, resume, switch, undo, delete or repair.', max_length=8)),
                 ('key', models.CharField(help_text="The command's idempotency key, where no run has it.", max_length=64, null=True)),
                 ('undone', models.BooleanField(default=False)),
                 ('at', models.DateTimeField(auto_now_add=True)),

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Awaitable, Callable
 
 DATA_DIR = tempfile.TemporaryDirectory(prefix="switchback-bench-")
 os.environ.update(DEBUG="1", DATA_DIR=DATA_DIR.name, DJANGO_SETTINGS_MODULE="chatapp.settings")
@@ -27,6 +24,7 @@ from branching import commands, heads, history, listing, llm, runs, threads, tra
 from branching.engine import Engine  # noqa: E402
 from branching.models import Thread  # noqa: E402
 from branching.saver import DjangoSaver  # noqa: E402
+from tests.bench.clock import median  # noqa: E402
 
 TURNS = 300
 TEXT = "Nothing is ever overwritten; each version of each message stays, one arrow away. " * 5
@@ -68,28 +66,18 @@ async def derive(engine: Engine, thread: Thread) -> None:
     [derived.siblings(node) for node in derived.path(head)]
 
 
-async def seconds(action: Callable[[], Awaitable[object]], times: int) -> float:
-    """The median time of the action."""
-    taken = []
-    for _ in range(times):
-        start = time.perf_counter()
-        await action()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken)
-
-
 async def main() -> int:
     """Measure, print, and fail where anything is not `FASTER` times faster than the history."""
     owner = await User.objects.acreate_user("bench")
     engine = Engine(DjangoSaver(), llm.open_models(chat_model="", base_url="", token_delay=0))
     thread = await grow(engine, owner, TURNS)
     saved = len(await listing.checkpoints(thread.pk))
-    derived = await seconds(lambda: derive(engine, thread), 3)
-    listed = await seconds(lambda: history.read_all(engine.graph("echo"), thread.pk), 3)
+    derived = await median(lambda: derive(engine, thread), 3)
+    listed = await median(lambda: history.read_all(engine.graph("echo"), thread.pk), 3)
     measured = {
-        "open": (await seconds(lambda: transcript.read(thread.pk), 21), derived),
-        "switch": (await seconds(lambda: switch(thread), 21), derived),
-        f"list {saved} checkpoints": (await seconds(lambda: listing.checkpoints(thread.pk), 21), listed),
+        "open": (await median(lambda: transcript.read(thread.pk), 21), derived),
+        "switch": (await median(lambda: switch(thread), 21), derived),
+        f"list {saved} checkpoints": (await median(lambda: listing.checkpoints(thread.pk), 21), listed),
     }
     print(f"| {TURNS} turns | from the index, ms | `aget_state_history`, ms | times faster |\n|---|---:|---:|---:|")
     for name, (ours, theirs) in measured.items():

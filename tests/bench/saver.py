@@ -12,7 +12,6 @@ import random
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -42,6 +41,7 @@ from typing_extensions import TypedDict  # noqa: E402
 from branching.database import on_database  # noqa: E402
 from branching.models import Piece, StoredCheckpoint, StoredThread, StoredWrites  # noqa: E402
 from branching.saver import DjangoSaver  # noqa: E402
+from tests.bench.clock import median, seconds  # noqa: E402
 
 TURNS = (10, 100, 300, 1000)
 HALF = 460
@@ -121,16 +121,6 @@ class Candidate:
 
 def named(thread: str) -> Any:
     return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
-
-
-async def seconds(action: Callable[[], Awaitable[Any]]) -> float:
-    start = time.perf_counter()
-    await action()
-    return time.perf_counter() - start
-
-
-async def median(action: Callable[[], Awaitable[Any]], times: int = 11) -> float:
-    return statistics.median([await seconds(action) for _ in range(times)])
 
 
 @on_database
