@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Page, expect
+from playwright.async_api import Browser, BrowserContext, Page, Route, expect
 
 from tests.e2e.conftest import COUNT_COMMANDS, NewPage
 from tests.e2e.pages import Chat, post
@@ -205,6 +206,27 @@ async def test_by_keyboard_alone(chat: Chat) -> None:
     await expect(page.locator(f"[data-slot='{WINDOW[0] - 1}']")).to_be_focused()
     await page.keyboard.press("Tab")
     assert await page.evaluate("document.activeElement.closest('[data-slot]').dataset.slot") == str(WINDOW[0] - 1)
+
+
+async def test_a_way_up_that_is_on_its_way_already_is_not_gone_twice(chat: Chat) -> None:
+    """Scrolling to the link asks for what is above it; to press it before that has come asks nothing again."""
+    asked: list[str] = []
+
+    async def slowly(route: Route) -> None:
+        asked.append(route.request.url)
+        await asyncio.sleep(0.5)
+        await route.continue_()
+
+    page = chat.page
+    await page.route("**/earlier/", slowly)
+    await page.locator(f"[data-slot='{WINDOW[0]}']").focus()
+    await page.keyboard.press("Shift+Tab")
+    await expect(page.locator("[data-action=earlier]")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(page.locator(f"[data-slot='{WINDOW[0] - 1}']")).to_be_focused()
+    await page.wait_for_timeout(800)
+    assert len(asked) == len(set(asked))
+    await expect(page.locator(f"[data-slot='{WINDOW[0] - 1}']")).to_be_focused()
 
 
 async def test_without_javascript_the_way_up_is_a_page(long: Long, browser: Browser, server: Server) -> None:
