@@ -1,4 +1,4 @@
-"""What a person can ask of a thread that ends in a checkpoint: send, replay, edit, resume.
+"""What a person can ask of a thread that ends in a checkpoint: send, replay, edit, resume, answer, decide again.
 
 Each claims the thread before LangGraph is touched: one transaction checks the idempotency key and the page's
 `head_version`, and makes the Run row, of which a thread has at most one that is active. `runs.py` then executes it.
@@ -8,21 +8,23 @@ An edit runs no node of the graph: it is done here, in the same transaction.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
-from branching import heads, index, leases, recovery, runs
+from branching import actions, heads, index, leases, recovery, runs
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import (
+    AnswerFirst,
     BadText,
     EmptyMessage,
     HeadMoved,
     MessageTooLong,
     NoSuchMessage,
+    NoSuchQuestion,
     NotEditable,
     NothingToRun,
     NotReplayable,
@@ -36,21 +38,32 @@ from branching.types import Content
 async def begin(
     engine: Engine, command: Callable[..., Awaitable[Run | None]], thread_id: UUID, **arguments: Any
 ) -> Run | None:
-    """The run that `command` (send, replay or resume) leads to, yet to be executed.
+    """The run that `command` (any but edit) leads to, yet to be executed.
 
     What a dead run has left on the thread is taken in first, so that this one goes on from there.
     """
     await recovery.recover(engine, thread_id)
+    if command is send:
+        arguments["engine"] = engine
     return await command(thread_id, **arguments)
 
 
 @on_database
 @transaction.atomic
-def send(thread_id: UUID, *, text: str, head_version: int, key: str | None = None, by: Any = None) -> Run | None:
+def send(
+    thread_id: UUID,
+    *,
+    text: str,
+    head_version: int,
+    key: str | None = None,
+    by: Any = None,
+    engine: Engine | None = None,
+) -> Run | None:
     """A run, yet to be executed, that says `text` at HEAD; None where `key` was seen before.
 
     Saying again what stands there unanswered is a resume, so that a failed message that is retyped does not double.
-    Raises `EmptyMessage`, `MessageTooLong`, `BadText`.
+    Tool calls that are open at HEAD get a result first, and questions that wait there are declined: for that it takes
+    the `engine`, without which it raises `AnswerFirst`. Raises `EmptyMessage`, `MessageTooLong`, `BadText`.
     """
     text = checked(text)
     thread = heads.locked(thread_id)
@@ -58,10 +71,24 @@ def send(thread_id: UUID, *, text: str, head_version: int, key: str | None = Non
         return _resume(thread, head_version=head_version, key=key, by=by)
     run = _claim(thread, kind="send", base=thread.head, said=_said(text), key=key)
     if run:
-        heads.claim(thread_id, head_version=head_version)
-        heads.log(thread_id, origin=thread.head, target=thread.head, why="send", by=by, run=run)
+        if index.has_open_calls(thread_id, thread.head):
+            _close(engine, run, head_version=head_version, by=by)
+        else:
+            heads.claim(thread_id, head_version=head_version)
+            heads.log(thread_id, origin=thread.head, target=thread.head, why="send", by=by, run=run)
         _name(thread, text)
     return run
+
+
+def _close(engine: Engine | None, run: Run, *, head_version: int, by: Any) -> None:
+    """Give a result to each tool call that is open at the base of `run`, and let it set out from there."""
+    if engine is None:
+        raise AnswerFirst
+    actions.decline(run.thread_id, run.base, by=by)
+    row = index.record(run.thread_id, runs.write_results(engine, run), run_id=run.pk)
+    run.base = row.checkpoint_id
+    run.save(update_fields=["base"])
+    heads.move(run.thread_id, row, why="send", head_version=head_version, by=by, run=run)
 
 
 @on_database
@@ -91,14 +118,78 @@ def resume(thread_id: UUID, *, head_version: int, key: str | None = None, by: An
     return _resume(heads.locked(thread_id), head_version=head_version, key=key, by=by)
 
 
+@on_database
+@transaction.atomic
+def answer(
+    thread_id: UUID,
+    *,
+    checkpoint_id: str,
+    answers: Mapping[str, Any],
+    head_version: int,
+    key: str | None = None,
+    by: Any = None,
+) -> Run | None:
+    """A run, yet to be executed, that goes on with these answers from the checkpoint that asked, which HEAD is at.
+
+    `answers` names some or all of the questions that wait there; of each, `{"type": "approve"}`, `{"type": "reject",
+    "reason": ...}` or `{"type": "edit", "arguments": {...}}` with what its payload says is `editable`. The questions
+    left go on waiting. None where `key` was seen before. Raises `NoSuchQuestion`, `AlreadyAnswered`, `BadAnswer`, and
+    `HeadMoved` where HEAD is elsewhere.
+    """
+    thread = heads.locked(thread_id)
+    if _is_seen(thread, key):
+        return None
+    actions.answer(thread_id, checkpoint_id, answers, by=by)
+    if thread.head != checkpoint_id:
+        raise HeadMoved
+    run = _claim(thread, kind="answer", base=checkpoint_id, key=key)
+    if run:
+        heads.claim(thread_id, head_version=head_version)
+        if actions.waiting(actions.asked_at(thread_id, checkpoint_id)):
+            heads.extend(thread_id, run, by=by)
+        else:
+            heads.log(thread_id, origin=checkpoint_id, target=checkpoint_id, why="answer", by=by, run=run)
+    return run
+
+
+@on_database
+@transaction.atomic
+def decide_again(
+    thread_id: UUID, *, checkpoint_id: str, head_version: int, key: str | None = None, by: Any = None
+) -> Run | None:
+    """A run, yet to be executed, that asks anew what was asked at this checkpoint: a branch with questions of its own.
+
+    What was answered, and what came of it, stays as it is. None where `key` was seen before. Raises `NoSuchQuestion`,
+    and `AnswerFirst` where the question still waits.
+    """
+    return _decide_again(heads.locked(thread_id), checkpoint_id, head_version=head_version, key=key, by=by)
+
+
+def _decide_again(thread: Thread, checkpoint_id: str, *, head_version: int, key: str | None, by: Any) -> Run | None:
+    asked = actions.asked_at(thread.pk, checkpoint_id)
+    if not asked.exists():
+        raise NoSuchQuestion
+    # From the original, since LangGraph goes on from its newest copy in place, and with the old answers.
+    base = index.checkpoint_of(thread.pk, index.checkpoint_of(thread.pk, checkpoint_id).origin_id)
+    run = _claim(thread, kind="replay", base=base.checkpoint_id, key=key)
+    if run:
+        if actions.waiting(asked):
+            raise AnswerFirst
+        heads.move(thread.pk, base, why="replay", head_version=head_version, by=by, run=run)
+    return run
+
+
 def _resume(thread: Thread, *, head_version: int, key: str | None, by: Any) -> Run | None:
     standing = _standing(thread)
+    if standing.was_asked and not standing.answer_is_due:
+        return _decide_again(thread, thread.head, head_version=head_version, key=key, by=by)
     said, last = standing.pending, standing.last
     # The message is in no checkpoint, not even as an input that waits there: it has to be said again.
     is_unsaid = said and last and last.tip is None
     run = _claim(
         thread,
-        kind="send" if is_unsaid else "resume",
+        # What was answered is not asked again: the steps go on with the same answers, and find what they have done.
+        kind="send" if is_unsaid else "answer" if standing.answer_is_due else "resume",
         base=thread.head,
         said=Content(id=said.message_id, kind="human", text=said.text) if said else None,
         key=key,
@@ -155,11 +246,15 @@ def _edit(
 
 def _claim(thread: Thread, *, kind: str, base: str | None, key: str | None, said: Content | None = None) -> Run | None:
     """The thread's active run, made now; None where `key` was seen before. Raises `RunInProgress`."""
-    if key and thread.runs.filter(key=key).exists():
+    if _is_seen(thread, key):
         return None
     leases.refuse_while_running(thread)
     carried = {"id": said.id, "text": said.text} if said else None
     return thread.runs.create(kind=kind, base=base, input=carried, key=key, lease_until=leases.from_now())
+
+
+def _is_seen(thread: Thread, key: str | None) -> bool:
+    return bool(key) and thread.runs.filter(key=key).exists()
 
 
 def _standing(thread: Thread) -> Standing:

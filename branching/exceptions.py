@@ -26,6 +26,14 @@ class NoSuchCheckpoint(NotFound):
     """There is no such checkpoint in this conversation."""
 
 
+class NoSuchQuestion(NotFound):
+    """There is no such question in this conversation."""
+
+
+class NoSuchBooking(NotFound):
+    """There is no such booking in this conversation."""
+
+
 class NoSuchRun(NotFound):
     """There is no such reply in the making."""
 
@@ -48,6 +56,22 @@ class NothingToUndo(Conflict):
 
 class NothingToRun(Conflict):
     """There is nothing to answer here: this version already has its reply."""
+
+
+class AnswerFirst(Conflict):
+    """The assistant waits for your answer here. Approve or reject what it asks first."""
+
+
+class AlreadyAnswered(Conflict):
+    """This was answered already. Nothing was changed; choose "decide again" to be asked anew."""
+
+
+class AlreadyCancelled(Conflict):
+    """This booking was cancelled already."""
+
+
+class NotApproved(Conflict):
+    """This was not approved here, so it was not done."""
 
 
 class HistoryLost(Conflict):
@@ -88,6 +112,10 @@ class MessageTooLong(Invalid):
 
 class BadText(Invalid):
     """The message holds characters that can't be stored. Remove them and try again."""
+
+
+class BadAnswer(Invalid):
+    """This is no answer to what was asked. Nothing was changed."""
 
 
 class NotEditable(Invalid):

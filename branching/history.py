@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
-from .types import Checkpoint, Content, Kind
+from .types import Checkpoint, Content, Kind, Question
 
 RUN = "run"
 """The metadata under which each checkpoint names the run that saved it. LangGraph gives `run_id` another meaning."""
@@ -55,7 +55,15 @@ def of(snapshot: StateSnapshot) -> Checkpoint:
         next=snapshot.next,
         values=snapshot.values,
         created_at=datetime.fromisoformat(snapshot.created_at) if snapshot.created_at else None,
+        questions=_questions(snapshot),
     )
+
+
+def _questions(snapshot: StateSnapshot) -> tuple[Question, ...]:
+    """What waits for an answer. `snapshot.interrupts` lists what was answered too; only a step that has ended has a
+    result."""
+    waiting = [task for task in snapshot.tasks if task.interrupts and task.result is None]
+    return tuple(Question(task.id, task.name, task.interrupts[-1].id, task.interrupts[-1].value) for task in waiting)
 
 
 def from_event(data: Mapping[str, Any]) -> Checkpoint:
@@ -111,6 +119,7 @@ def _checkpoint(
     next: Iterable[str],
     values: Mapping[str, Any],
     created_at: datetime | None,
+    questions: tuple[Question, ...] = (),
 ) -> Checkpoint:
     return Checkpoint(
         id=_id_in(config),
@@ -120,6 +129,7 @@ def _checkpoint(
         next=tuple(next),
         messages=tuple(content_of(message) for message in values.get("messages", ())),
         created_at=created_at,
+        questions=questions,
     )
 
 

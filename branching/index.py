@@ -114,6 +114,17 @@ def checkpoint_of(thread_id: UUID, checkpoint_id: str | None) -> IndexedCheckpoi
     return row
 
 
+def has_open_calls(thread_id: UUID, checkpoint_id: str | None) -> bool:
+    """Whether a tool call at the end of this checkpoint's messages has no result yet."""
+    row = IndexedCheckpoint.objects.filter(thread_id=thread_id, checkpoint_id=checkpoint_id).first()
+    message, answered = row.message if row else None, set()
+    while message and message.kind == "tool":
+        answered.add(message.data.get("tool_call_id"))
+        message = message.parent
+    calls = message.data.get("tool_calls", ()) if message else ()
+    return any(call["id"] not in answered for call in calls)
+
+
 def base_of(message: Message) -> IndexedCheckpoint | None:
     """The checkpoint from which `message` is edited or replayed: the one before it came, fork copies folded away."""
     introduced = _introducing(message)

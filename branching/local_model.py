@@ -31,8 +31,9 @@ class LocalModel(BaseChatModel):
     """Seconds between two pieces."""
 
     @abstractmethod
-    def write(self, messages: list[BaseMessage]) -> AsyncIterator[str]:
-        """The reply, piece by piece. It may raise, and may be cancelled wherever it awaits."""
+    def write(self, messages: list[BaseMessage]) -> AsyncIterator[str | AIMessageChunk]:
+        """The reply, piece by piece: text, or a whole chunk where it calls tools. It may raise, and may be cancelled
+        wherever it awaits."""
 
     async def paced(self, text: str) -> AsyncIterator[str]:
         """The pieces of a text at this model's pace."""
@@ -50,7 +51,9 @@ class LocalModel(BaseChatModel):
         # Only the first chunk names the model: merging chunks joins their strings.
         metadata = {"model_name": self.model}
         async for piece in self.write(messages):
-            yield ChatGenerationChunk(message=AIMessageChunk(content=piece, response_metadata=metadata))
+            chunk = AIMessageChunk(content=piece) if isinstance(piece, str) else piece
+            chunk.response_metadata = metadata
+            yield ChatGenerationChunk(message=chunk)
             metadata = {}
 
     async def _agenerate(

@@ -118,7 +118,7 @@ class Run(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="runs")
-    kind = models.CharField(max_length=8, help_text="send, replay, edit or resume.")
+    kind = models.CharField(max_length=8, help_text="send, replay, edit, resume or answer.")
     base = models.CharField(max_length=64, null=True, help_text="The checkpoint it starts from; null on a new thread.")
     tip = models.CharField(max_length=64, null=True, help_text="Its newest checkpoint that is on disk.")
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
@@ -159,7 +159,7 @@ class HeadMove(models.Model):
     thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="moves")
     origin = models.CharField(max_length=64, null=True, help_text="Where HEAD was; null on an empty thread.")
     target = models.CharField(max_length=64, null=True, help_text="Where it went, or where its run has led it since.")
-    why = models.CharField(max_length=8, help_text="send, replay, edit, resume, switch, undo, delete or repair.")
+    why = models.CharField(max_length=8, help_text="send, replay, edit, resume, answer, switch, undo, delete or repair.")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="moves")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True)
     key = models.CharField(max_length=64, null=True, help_text="The command's idempotency key, where no run has it.")
@@ -235,3 +235,72 @@ class Piece(models.Model):
 
     def __str__(self) -> str:
         return bytes(self.name).hex()
+
+
+class Action(models.Model):
+    """One thing that an assistant does to the world, or asks leave to do: a step of the graph on one branch.
+
+    LangGraph's id of the step (`task_id`) follows from the checkpoint before it and from the step's place there, the
+    tool call that it carries out. It is the same each time this step runs: when it goes on after an approval, is
+    resumed after a crash, or is tried again. So what hangs on this row is done once. A replay sets out from a copy of
+    the checkpoint: its steps have other ids and rows of their own, for it is a new decision.
+    """
+
+    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="actions")
+    checkpoint_id = models.CharField(max_length=64, help_text="The one before the step: it carries the question.")
+    task_id = models.CharField(max_length=64)
+    node = models.CharField(max_length=100)
+    name = models.CharField(max_length=100, blank=True, help_text="The tool.")
+    call_id = models.CharField(max_length=200, blank=True, help_text="The tool call that it carries out.")
+    arguments = models.JSONField(default=dict)
+    run = models.ForeignKey(Run, on_delete=models.SET_NULL, null=True, related_name="actions")
+    times = models.PositiveIntegerField(default=0, help_text="How often the step has run.")
+    interrupt_id = models.CharField(max_length=64, blank=True, help_text="Set once the question has been asked.")
+    payload = models.JSONField(null=True, help_text="The question.")
+    answer = models.JSONField(null=True, help_text='{"type": "approve", "reject" or "edit", ...}: see actions.py.')
+    answered_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    answered_at = models.DateTimeField(null=True)
+    result = models.TextField(blank=True, help_text="What the tool has said of it.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["thread", "checkpoint_id", "task_id"], name="one_action_per_step")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name or self.node} {self.task_id}"
+
+
+class Booking(models.Model):
+    """A room that was booked: it stands outside every checkpoint, so that no travel in time undoes it.
+
+    It is made under the key of its `Action`, that is of thread, branch (the checkpoint that asked) and tool call; each
+    key has room for one booking, so a resume or a retry finds the one that is there. It goes with its thread.
+    """
+
+    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="bookings")
+    action = models.OneToOneField(Action, on_delete=models.CASCADE, related_name="booking")
+    hotel_id = models.CharField(max_length=40)
+    room = models.CharField(max_length=20)
+    check_in = models.DateField()
+    nights = models.PositiveSmallIntegerField()
+    total = models.PositiveIntegerField()
+    currency = models.CharField(max_length=3)
+    created_at = models.DateTimeField(auto_now_add=True)
+    cancelled_at = models.DateTimeField(null=True)
+    cancelled_by = models.OneToOneField(
+        Action,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="cancelled",
+        help_text="Null too where a person did it by hand.",
+    )
+
+    def __str__(self) -> str:
+        return self.order
+
+    @property
+    def order(self) -> str:
+        """The number by which people and models name it."""
+        return f"XA-{1000 + self.pk}"

@@ -13,11 +13,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from langchain_core.messages import HumanMessage
 
-from branching import heads, history, index, leases
+from branching import actions, heads, history, index, leases
 from branching.database import on_database
 from branching.engine import Engine
 from branching.models import IndexedCheckpoint, Message, Run
-from branching.types import Checkpoint
+from branching.types import Checkpoint, Question
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +78,15 @@ async def _settle(engine: Engine, run: Run) -> None:
     except Exception:
         log.exception("What was said could not be saved.", extra={"thread_id": run.thread_id, "run_id": run.pk})
     else:
-        await _end(run)
+        await _end(run, await _questions(engine, run))
+
+
+async def _questions(engine: Engine, run: Run) -> tuple[Question, ...]:
+    """What the graph asks where the run has got to."""
+    here, graph = run.tip or run.base, engine.graph(run.thread.assistant)
+    if here is None or not await can_go_on(engine, run.thread_id, here):
+        return ()
+    return (await history.read(graph, history.config_for(run.thread_id, here))).questions
 
 
 @on_database
@@ -124,10 +132,20 @@ def _record(run: Run, saved: Sequence[Checkpoint]) -> bool:
 
 @on_database
 @transaction.atomic
-def _end(run: Run) -> None:
+def _end(run: Run, questions: Sequence[Question]) -> None:
     newest = IndexedCheckpoint.objects.filter(run=run).order_by("-id").first()
     is_done = newest is not None and not newest.next
-    leases.end(run, status=Run.Status.DONE if is_done else run.status)
+    if questions and not _has_answers(run, questions):
+        actions.ask(run, run.tip or run.base, questions)
+        leases.end(run, status=Run.Status.WAITING)
+    else:
+        leases.end(run, status=Run.Status.DONE if is_done else run.status)
+
+
+def _has_answers(run: Run, questions: Sequence[Question]) -> bool:
+    """Whether a person has answered one of them already, which the run was to go on with."""
+    asked = actions.asked_at(run.thread_id, run.tip or run.base).filter(answer__isnull=False)
+    return asked.filter(task_id__in=[question.task_id for question in questions]).exists()
 
 
 def _takes_head(run: Run) -> bool:

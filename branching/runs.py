@@ -14,19 +14,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from django.db import DatabaseError, transaction
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, StateUpdate
 
-from branching import assistants, failures, heads, history, index, leases, llm, recovery
+from branching import actions, assistants, failures, heads, history, index, leases, llm, recovery, results
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import HistoryLost, NoSuchThread
 from branching.limits import RECURSION_LIMIT
 from branching.models import IndexedCheckpoint, Message, Run
-from branching.types import Checkpoint, CheckpointSaved, Content, RunEnded, RunEvent, Token
-
-STOPPED = "Stopped before its result was known."
-"""What the model is told of a tool that was running when the person pressed Stop."""
+from branching.types import Checkpoint, CheckpointSaved, Content, Question, RunEnded, RunEvent, Token
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +61,18 @@ def write_edit(engine: Engine, run: Run, said: Content) -> Checkpoint:
     return history.of(graph.get_state(config))
 
 
+def write_results(engine: Engine, run: Run) -> Checkpoint | None:
+    """The update checkpoint that gives a result to each tool call that is open at the base of `run`; None where none
+    is. Inside a transaction."""
+    # Without the name of the run: it is there with the run's base, not after it.
+    base = history.config_for(run.thread_id, run.base)
+    graph = engine.graph(run.thread.assistant)
+    snapshot = graph.get_state(base)
+    known = actions.outcomes(run.thread_id, run.base)
+    updates = results.closing(snapshot, known, results.UNKNOWN)
+    return history.of(graph.get_state(graph.bulk_update_state(base, [updates]))) if updates else None
+
+
 @dataclass
 class _Course:
     """One run on its way: what it has said since its newest checkpoint, and which checkpoints are not yet recorded."""
@@ -84,7 +94,7 @@ class _Course:
         error: BaseException | None = None
         try:
             await self._check_base()
-            async with aclosing(_parts(self.graph, self._input(), self._config(attempt), stop)) as parts:
+            async with aclosing(_parts(self.graph, await self._input(), self._config(attempt), stop)) as parts:
                 async for part in parts:
                     async for event in self._take(part):
                         yield event
@@ -99,8 +109,10 @@ class _Course:
         if not await recovery.can_go_on(self.engine, self.run.thread_id, self.run.base):
             raise HistoryLost
 
-    def _input(self) -> dict[str, Any] | None:
+    async def _input(self) -> dict[str, Any] | Command | None:
         """What to give the graph: None, so that it goes on from its base, except where something new is said."""
+        if self.run.kind == "answer":
+            return Command(resume=await actions.answers_at(self.run.thread_id, self.run.base))
         if self.run.kind != "send":
             return None
         return {"messages": [HumanMessage(self.run.input["text"], id=self.run.input["id"])]}
@@ -169,8 +181,18 @@ class _Course:
                 yield event
         if error and not stopped:
             yield await self._fail(error, is_settled=is_settled)
+        elif is_stopped:
+            yield await _end(self.run, Run.Status.STOPPED, is_settled=is_settled)
+        elif questions := await self._questions():
+            yield await _wait(self.run, questions)
         else:
-            yield await _end(self.run, Run.Status.STOPPED if is_stopped else Run.Status.DONE, is_settled=is_settled)
+            yield await _end(self.run, Run.Status.DONE, is_settled=is_settled)
+
+    async def _questions(self) -> tuple[Question, ...]:
+        """What the graph asks before it goes on. A question makes no checkpoint: it hangs on the one before it."""
+        if not self.next or self.run.tip is None:
+            return ()
+        return (await history.read(self.graph, history.config_for(self.run.thread_id, self.run.tip))).questions
 
     async def _unrecorded(self) -> list[Checkpoint]:
         saved = await history.of_run(self.graph, self.run.thread_id, self.run.pk)
@@ -193,28 +215,24 @@ class _Course:
 
     async def _keep(self) -> None:
         """Store what a stopped reply had said, as the node that was saying it; and of tools, that they were stopped."""
-        if len(set(self.next)) != 1 or self.run.tip is None:
-            return
-        kept = self._partial() or await self._stopped_calls()
-        if not kept:
+        if self.run.tip is None:
             return
         here = history.config_for(self.run.thread_id, self.run.tip, **{history.RUN: str(self.run.pk)})
-        config = await self.graph.aupdate_state(here, {"messages": kept}, as_node=self.next[0])
-        self.coming = [await history.read(self.graph, config)]
+        kept = self._partial() or await self._stopped_calls()
+        if kept:
+            config = await self.graph.abulk_update_state(here, [kept])
+            self.coming = [await history.read(self.graph, config)]
 
-    def _partial(self) -> list[BaseMessage]:
+    def _partial(self) -> list[StateUpdate]:
         writers = assistants.get(self.run.thread.assistant).reply_nodes
-        if not self.text.strip() or self.next[0] not in writers:
+        if not self.text.strip() or len(set(self.next)) != 1 or self.next[0] not in writers:
             return []
-        return [AIMessage(self.text, id=str(uuid.uuid4()), additional_kwargs={"stopped": True})]
+        partial = AIMessage(self.text, id=str(uuid.uuid4()), additional_kwargs={"stopped": True})
+        return [StateUpdate({"messages": [partial]}, as_node=self.next[0])]
 
-    async def _stopped_calls(self) -> list[BaseMessage]:
-        """A result for each tool call that has none: a provider refuses a conversation that leaves one open."""
-        at = await history.read(self.graph, history.config_for(self.run.thread_id, self.run.tip))
-        return [
-            ToolMessage(STOPPED, id=str(uuid.uuid4()), tool_call_id=call, status="error")
-            for call in history.open_calls(at.messages)
-        ]
+    async def _stopped_calls(self) -> list[StateUpdate]:
+        snapshot = await self.graph.aget_state(history.config_for(self.run.thread_id, self.run.tip))
+        return results.closing(snapshot, await _outcomes(self.run), results.STOPPED)
 
 
 async def _parts(
@@ -280,6 +298,19 @@ def _record(run: Run, checkpoint: Checkpoint) -> bool:
     Run.objects.filter(pk=run.pk).update(tip=row.checkpoint_id)
     run.tip = row.checkpoint_id
     return followed
+
+
+@on_database
+def _outcomes(run: Run) -> dict[str, str]:
+    return actions.outcomes(run.thread_id, run.tip)
+
+
+@on_database
+@transaction.atomic
+def _wait(run: Run, questions: tuple[Question, ...]) -> RunEnded:
+    actions.ask(run, run.tip, questions)
+    leases.end(run, status=Run.Status.WAITING)
+    return RunEnded("waiting")
 
 
 @on_database

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q, Subquery
 
-from branching import index
+from branching import actions, index
 from branching.models import HeadMove, IndexedCheckpoint, Run, Thread
-from branching.types import Pending
+from branching.types import Pending, Waiting
+
+# How runs end that have not done what they set out to do.
+CUT_SHORT = (Run.Status.FAILED, Run.Status.LOST, Run.Status.STOPPED)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What is known at HEAD, from three reads of the index."""
+    """What is known at HEAD, from a few reads of the index."""
 
     head: IndexedCheckpoint | None
     last: Run | None
@@ -23,6 +26,15 @@ class Standing:
 
     is_lost: bool
     """Whether HEAD leads nowhere: to no checkpoint of this thread, or to none at all though there are some."""
+    waiting: tuple[Waiting, ...] = ()
+    """The questions at HEAD that have no answer."""
+    was_asked: bool = False
+    """Whether HEAD carries a question, answered or not."""
+
+    @property
+    def answer_is_due(self) -> bool:
+        """Whether what was answered here has not come about: the run that was to see to it failed or died."""
+        return self.last is not None and self.last.kind == "answer" and self.last.status in CUT_SHORT
 
     @property
     def is_open(self) -> bool:
@@ -44,7 +56,8 @@ def at_head(thread: Thread) -> Standing:
     head = rows.select_related("message").first()
     last = _last_run(thread)
     is_lost = head is None and (thread.head is not None or thread.checkpoints.exists())
-    return Standing(head, last, _pending(last, head), is_lost)
+    asked = list(actions.asked_at(thread.pk, thread.head)) if head and _is_under_way(head) else []
+    return Standing(head, last, _pending(last, head), is_lost, actions.waiting(asked), bool(asked))
 
 
 def _last_run(thread: Thread) -> Run | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 
-from branching import assistants
+from branching import actions, assistants
 from branching.database import on_database
 from branching.exceptions import EmptyTitle
 from branching.models import Thread
@@ -23,8 +23,10 @@ def create(owner: Any, *, assistant: str) -> Thread:
 
 @on_database
 def of(owner: Any) -> list[Thread]:
-    """The owner's threads, the one last written to first."""
-    return list(Thread.objects.filter(owner=owner).order_by("-updated_at"))
+    """The owner's threads, the one last written to first. `is_waiting` tells whether a question waits in one of its
+    versions."""
+    asked = actions.open_questions().filter(thread=OuterRef("pk"))
+    return list(Thread.objects.filter(owner=owner).annotate(is_waiting=Exists(asked)).order_by("-updated_at"))
 
 
 @on_database

@@ -11,8 +11,10 @@ from branching import heads, index, window
 from branching.database import on_database
 from branching.exceptions import NoSuchThread
 from branching.models import HeadMove, IndexedCheckpoint, Message, Run, Thread
-from branching.standing import Standing, at_head
+from branching.standing import CUT_SHORT, Standing, at_head
 from branching.types import ActiveRun, OpenReply, ReplyState, RunState, ThreadView
+
+ENDED_WELL = (Run.Status.DONE, Run.Status.STOPPED, Run.Status.WAITING)
 
 LOOKS = 5
 """How often a view is read again at most, where the thread changes while it is read."""
@@ -78,7 +80,7 @@ def _view(thread: Thread, standing: Standing, notice: str = "") -> ThreadView:
         head=thread.head,
         head_version=thread.head_version,
         revision=thread.revision,
-        run_state=_run_state(active, open_reply),
+        run_state=_run_state(active, standing, open_reply),
         versions=window.newest(last),
         length=last.depth if last else 0,
         pending=standing.pending,
@@ -88,6 +90,7 @@ def _view(thread: Thread, standing: Standing, notice: str = "") -> ThreadView:
         later=newest if open_reply is None else None,
         ready=None if active else _ready(thread),
         notice=notice,
+        waiting=standing.waiting,
     )
 
 
@@ -107,23 +110,23 @@ def _active_run(thread: Thread) -> ActiveRun | None:
 
 def _ready(thread: Thread) -> str | None:
     run = thread.runs.exclude(kind="edit").order_by("-created_at").first()
-    if run is None or run.status not in (Run.Status.DONE, Run.Status.STOPPED) or run.tip == thread.head:
+    if run is None or run.status not in ENDED_WELL or run.tip == thread.head:
         return None
     was_left = HeadMove.objects.filter(run=run, undone=False).exists()
     was_left = was_left and not HeadMove.objects.filter(thread=thread, target=run.tip).exists()
     return run.tip if was_left else None
 
 
-def _run_state(active: ActiveRun | None, open_reply: OpenReply | None) -> RunState:
-    if active:
-        return "running"
+def _run_state(active: ActiveRun | None, standing: Standing, open_reply: OpenReply | None) -> RunState:
+    if active or standing.waiting:
+        return "running" if active else "waiting"
     return "failed" if open_reply and open_reply.state in ("failed", "lost") else "idle"
 
 
 def _open_reply(standing: Standing, below: int, newest: int | None) -> OpenReply | None:
     if not standing.is_open:
         return None
-    last, state = standing.last, _reply_state(standing.last)
+    last, state = standing.last, _reply_state(standing)
     if standing.pending:
         below, newest = 0, None
     return OpenReply(
@@ -137,10 +140,15 @@ def _open_reply(standing: Standing, below: int, newest: int | None) -> OpenReply
     )
 
 
-def _reply_state(last: Run | None) -> ReplyState:
+def _reply_state(standing: Standing) -> ReplyState:
+    last = standing.last
+    if last and last.status in Run.ACTIVE:
+        return "lost" if last.is_lost else "streaming"
+    if standing.waiting:
+        return "waiting"
+    if standing.was_asked and (last is None or last.status not in CUT_SHORT):
+        return "answered"
     if last is None or last.kind == "edit":
         return "missing"
-    if last.status in Run.ACTIVE:
-        return "lost" if last.is_lost else "streaming"
     states: dict[str, ReplyState] = {"failed": "failed", "stopped": "stopped", "lost": "lost"}
     return states.get(last.status, "missing")

@@ -15,7 +15,7 @@ Kind = Literal["human", "ai", "tool"]
 Source = Literal["input", "loop", "update", "fork"]
 VersionState = Literal["done", "streaming", "stopped", "failed", "waiting"]
 RunState = Literal["idle", "running", "waiting", "failed"]
-ReplyState = Literal["streaming", "failed", "stopped", "lost", "missing"]
+ReplyState = Literal["streaming", "failed", "stopped", "lost", "missing", "waiting", "answered"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,27 @@ class Content:
 
 
 @dataclass(frozen=True)
+class Question:
+    """What a step of the graph asks before it goes on, as LangGraph keeps it."""
+
+    task_id: str
+    node: str
+    interrupt_id: str
+    payload: Any
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A question at HEAD that waits for a person's answer."""
+
+    interrupt_id: str
+    """Answers name the question by it."""
+    checkpoint_id: str
+    """The checkpoint that asked, to which an answer is bound."""
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """One saved state of a thread: who it grew from, what runs next, and all messages in it."""
 
@@ -41,6 +62,8 @@ class Checkpoint:
     next: tuple[str, ...]
     messages: tuple[Content, ...]
     created_at: datetime | None = None
+    questions: tuple[Question, ...] = field(default=(), compare=False)
+    """What waits for an answer here. It comes after the checkpoint, and is no part of what that is."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +132,8 @@ class OpenReply:
     """The place under the last message where a reply is being written, failed, or is still missing.
 
     It is no version. Where finished replies exist beside it, it stands after them in the count, so that the
-    arrows lead back to them.
+    arrows lead back to them. It is `waiting` while a question here has no answer, and `answered` where one has come
+    back to a question that was answered: what came of that is another version, and one can decide again.
     """
 
     state: ReplyState
@@ -177,6 +201,8 @@ class ThreadView:
     """The checkpoint of a reply that was finished while another version was shown, until one has seen it."""
     notice: str = ""
     """A code for the page's notice, `head-repaired` for one; empty most of the time."""
+    waiting: tuple[Waiting, ...] = ()
+    """The questions at HEAD that wait for an answer, in the order of their steps."""
 
     @property
     def is_empty(self) -> bool:

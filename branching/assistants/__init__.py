@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext_lazy as _
 from langgraph.graph import StateGraph
 
-from branching.assistants import chat, echo
+from branching.assistants import chat, concierge, echo
 from branching.exceptions import UnknownAssistant
 from branching.llm import Models
 
@@ -26,6 +26,8 @@ class Assistant:
     """The nodes that write the reply. What they had written when a run is stopped is kept in their name."""
     uses_model: bool
     """Whether it asks the chat model, and so shares its problems."""
+    acts: tuple[str, ...] = ()
+    """The nodes that do something to the world: run again, they do it again, unless they are asked to go on."""
 
 
 ASSISTANTS: dict[str, Assistant] = {
@@ -49,6 +51,17 @@ ASSISTANTS: dict[str, Assistant] = {
         ),
     )
 }
+
+# Joins ASSISTANTS once the page has a card for its questions.
+CONCIERGE = Assistant(
+    name="concierge",
+    title=_("Concierge"),
+    description=_("Finds hotels in Xi'an, and asks you before it books or cancels one."),
+    build=concierge.build,
+    reply_nodes=(concierge.AGENT,),
+    uses_model=True,
+    acts=(concierge.TOOLS_NODE,),
+)
 
 
 def get(name: str) -> Assistant:

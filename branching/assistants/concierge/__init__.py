@@ -1,0 +1,5 @@
+"""The concierge: finds, books and cancels hotels in Xi'an, and asks before it acts."""
+
+from branching.assistants.concierge.graph import AGENT, TOOLS_NODE, build
+
+__all__ = ["AGENT", "TOOLS_NODE", "build"]
