@@ -64,7 +64,7 @@ def carry_out(action: Action, act: Callable[[Action], str]) -> str:
     A step that runs again after a crash, or at another try, gets what was said the first time, and nothing is done.
     """
     row = Action.objects.select_for_update().get(pk=action.pk)
-    if (row.answer or {}).get("type") not in APPROVALS:
+    if not is_approved(row):
         raise NotApproved
     if not row.result:
         row.result = act(row)
@@ -72,9 +72,14 @@ def carry_out(action: Action, act: Callable[[Action], str]) -> str:
     return row.result
 
 
+def is_approved(action: Action) -> bool:
+    """Whether a person has said yes to it, as it was or with changes."""
+    return (action.answer or {}).get("type") in APPROVALS
+
+
 def is_done(action: Action) -> bool:
     """Whether the step has done what a person let it do, when it ran before."""
-    return bool(action.result) and (action.answer or {}).get("type") in APPROVALS
+    return bool(action.result) and is_approved(action)
 
 
 @on_database

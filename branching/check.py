@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from branching import heads, history, index, places, transcript, tree
+from branching import heads, history, index, places, promises, transcript, tree
 from branching.database import on_database
 from branching.engine import Engine
 from branching.models import IndexedCheckpoint, Message, Thread
@@ -55,6 +55,7 @@ def compare(thread_id: UUID, checkpoints: Sequence[Checkpoint]) -> list[Finding]
         *_wrong_head(thread, found),
         *_wrong_jumps(rows),
         *_wrong_places(rows, head.message_id if (head := found.get(thread.head)) else None),
+        *(Finding(*each) for each in promises.broken(thread_id, truth)),
     ]
 
 

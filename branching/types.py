@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal
 from uuid import UUID
 
 Kind = Literal["human", "ai", "tool"]
 Source = Literal["input", "loop", "update", "fork"]
 VersionState = Literal["done", "streaming", "stopped", "failed", "waiting"]
+ActionState = Literal["unasked", "waiting", "declined", "rejected", "approved", "done"]
+"""Declined by a message that was sent instead of an answer; approved, but its result is not known (yet)."""
 RunState = Literal["idle", "running", "waiting", "failed"]
 ReplyState = Literal["streaming", "failed", "stopped", "lost", "missing", "waiting", "answered"]
 
@@ -227,6 +229,55 @@ class ThreadView:
     def places(self) -> int:
         """How many places the whole transcript has, with those of what is pending or open."""
         return self.length + bool(self.pending) + bool(self.open_reply)
+
+
+@dataclass(frozen=True)
+class BookingLine:
+    """A booking, as it stands now."""
+
+    order: str
+    hotel_id: str
+    room: str
+    check_in: date
+    nights: int
+    total: int
+    currency: str
+    is_cancelled: bool
+
+
+@dataclass(frozen=True)
+class LedgerLine:
+    """One thing that an assistant did or wanted to do, on one branch."""
+
+    id: int
+    name: str
+    """The tool."""
+    arguments: Mapping[str, Any]
+    payload: Mapping[str, Any] | None
+    """The question; None where it came to none."""
+    state: ActionState
+    reason: str
+    """What the person said to their no."""
+    edits: Mapping[str, Any]
+    """What they changed with their yes."""
+    result: str
+    """What the tool has said, as JSON; empty where that is not known."""
+    node: str
+    times: int
+    """How often the node has run for it."""
+    run_id: UUID | None
+    checkpoint_id: str
+    """The checkpoint that asked: it tells the branch, and one decides again there."""
+    call_id: str
+    interrupt_id: str
+    on_branch: bool
+    """Whether it belongs to the version that is shown."""
+    message: int | None
+    """The pk of the message that a switch leads to, to see it: its result, or the call that waits."""
+    booking: BookingLine | None
+    """The booking that it made or cancelled."""
+    created_at: datetime
+    answered_at: datetime | None
 
 
 @dataclass(frozen=True)

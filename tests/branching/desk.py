@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import date
 from typing import Any
 
+import pytest
 from django.contrib.auth.models import User
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
-from pydantic import PrivateAttr
 
-from branching import threads
+from branching import assistants, threads
+from branching.assistants.concierge import clock
 from branching.assistants.concierge.rules import RulesModel
 from branching.engine import Engine
 from branching.models import Action, Booking
@@ -44,10 +45,9 @@ def refuse_a_bad_sequence(messages: Sequence[BaseMessage]) -> None:
 
 
 class Strict(RulesModel):
-    """The rules, behind a provider that refuses whatever is out of order. Fails, where a test wants it, instead."""
+    """The rules, behind a provider that refuses whatever is out of order."""
 
     model: str = "strict"
-    _seen: list[int] = PrivateAttr(default_factory=list)
 
     async def write(self, messages: list[BaseMessage]) -> AsyncIterator[str | AIMessageChunk]:
         refuse_a_bad_sequence(messages)
@@ -92,3 +92,13 @@ class Guest(Story):
 async def guest_of(owner: User, engine: Engine) -> Guest:
     """A new thread with the concierge, which has to be registered."""
     return Guest(engine, await threads.create(owner, assistant="concierge"))
+
+
+@pytest.fixture
+async def guest(alice: User, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Guest]:
+    """Alice at the desk, on a day that stays. Test modules import it."""
+    monkeypatch.setitem(assistants.ASSISTANTS, "concierge", assistants.CONCIERGE)
+    monkeypatch.setattr(clock, "today", lambda: TODAY)
+    guest = await guest_of(alice, strict_engine())
+    yield guest
+    assert not (guest.is_sound and await guest.findings())

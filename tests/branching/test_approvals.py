@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 from django.contrib.auth.models import User
 
-from branching import assistants, commands, threads
-from branching.assistants.concierge import clock
+from branching import commands, threads
 from branching.exceptions import AlreadyAnswered, AnswerFirst, BadAnswer, HeadMoved, NoSuchQuestion
 from branching.models import Action, Run
 from tests.branching.conftest import ending
-from tests.branching.desk import BOTH, NO, STANDARD, SUITE, TODAY, YES, Guest, guest_of, strict_engine
+from tests.branching.desk import BOTH, NO, STANDARD, SUITE, YES, Guest, guest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-
-@pytest.fixture
-async def guest(alice: User, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Guest]:
-    monkeypatch.setitem(assistants.ASSISTANTS, "concierge", assistants.CONCIERGE)
-    monkeypatch.setattr(clock, "today", lambda: TODAY)
-    guest = await guest_of(alice, strict_engine())
-    yield guest
-    assert not await guest.findings()
+__all__ = ["guest"]
 
 
 async def test_booking_waits_for_an_approval_and_says_what_for(guest: Guest) -> None:

@@ -71,6 +71,9 @@ class Offer:
     def total(self) -> int:
         return self.hotel.price(self.room) * self.nights
 
+    def is_over(self, budget: int | None) -> bool:
+        return budget is not None and self.total > budget
+
     def describe(self) -> dict[str, Any]:
         return {
             "hotel": {"id": self.hotel.id, "name": self.hotel.name, "chinese": self.hotel.chinese},
@@ -154,12 +157,11 @@ async def _act(call: Mapping[str, Any], known: Known, step: Step) -> dict[str, A
 async def _book(action: Action, call: Mapping[str, Any], known: Known) -> dict[str, Any]:
     offer = _offer(call["args"], known)
     question = {**_question(call), **offer.describe(), "editable": ["room_type", "check_in", "nights"]}
-    if known.budget and offer.total > known.budget:
-        question["warnings"] = ["over_budget"]
-        question["budget"] = known.budget
+    if offer.is_over(known.budget):
+        question |= {"warnings": ["over_budget"], "budget": known.budget}
     answer = _approved(interrupt(question))
     offer = _offer({**call["args"], **answer.get("arguments", {})}, known)
-    return json.loads(await actions.carry_out(action, partial(_write_booking, offer)))
+    return json.loads(await actions.carry_out(action, partial(_write_booking, offer, known.budget)))
 
 
 def _offer(arguments: Mapping[str, Any], known: Known) -> Offer:
@@ -177,10 +179,11 @@ def _offer(arguments: Mapping[str, Any], known: Known) -> Offer:
     return offer
 
 
-def _write_booking(offer: Offer, action: Action) -> str:
+def _write_booking(offer: Offer, budget: int | None, action: Action) -> str:
     stay = {"room": offer.room, "check_in": offer.check_in, "nights": offer.nights, "total": offer.total}
     booking = bookings.book(action, hotel_id=offer.hotel.id, currency=CURRENCY, **stay)
-    return text_of({"order": booking.order, "status": "booked", **offer.describe()})
+    noted = {"over_budget": budget} if offer.is_over(budget) else {}
+    return text_of({"order": booking.order, "status": "booked", **offer.describe(), **noted})
 
 
 async def _cancel(action: Action, call: Mapping[str, Any]) -> dict[str, Any]:

@@ -86,7 +86,7 @@ async def tools(given: dict[str, Any], runtime: Runtime, config: RunnableConfig)
         tool_call_id=call["id"],
         status="error" if "error" in result else "success",
     )
-    return {"messages": [message], **_learned(result, known)}
+    return {"messages": [message], **_learned(result)}
 
 
 def _step(runtime: Runtime, config: RunnableConfig) -> Step:
@@ -94,12 +94,11 @@ def _step(runtime: Runtime, config: RunnableConfig) -> Step:
     return Step(UUID(info.thread_id), info.checkpoint_id, info.task_id, TOOLS_NODE, UUID(run) if run else None)
 
 
-def _learned(result: Mapping[str, Any], known: desk.Known) -> dict[str, Any]:
+def _learned(result: Mapping[str, Any]) -> dict[str, Any]:
     if found := result.get("hotels"):
         return {"seen_hotel_ids": [hotel["id"] for hotel in found]}
     if "status" not in result:
         return {"warnings": [result["error"]]} if result.get("error") in ("past", "full") else {}
-    over = known.budget and result["status"] == "booked" and result["total"] > known.budget
     order = {name: result[name] for name in ("status", "hotel", "room", "check_in", "nights", "total")}
     learned = {"orders": {result["order"]: order}}
-    return {**learned, "warnings": ["over_budget"]} if over else learned
+    return {**learned, "warnings": ["over_budget"]} if "over_budget" in result else learned

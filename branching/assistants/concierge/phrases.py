@@ -15,6 +15,7 @@ class Phrases:
     """The key of a hotel's name in this language."""
     rooms: Mapping[str, str]
     skies: Mapping[str, str]
+    districts: Mapping[str, str]
     help: str
     noted: str
     when: str
@@ -25,6 +26,7 @@ class Phrases:
     line: str
     room: str
     nothing: str
+    unfit: str
     gone: str
     booked: str
     over: str
@@ -40,6 +42,7 @@ ENGLISH = Phrases(
     name="name",
     rooms={"suite": "suite", "standard": "standard room"},
     skies={},
+    districts={},
     help=(
         "I book hotels in Xi'an. Tell me when you arrive and for how many nights, and I look for rooms; then say which "
         "one to book. I can also cancel a booking, and I know the weather."
@@ -53,6 +56,7 @@ ENGLISH = Phrases(
     line="- **{name}** ({district}): {rooms}",
     room="{room} {price} CNY",
     nothing="From {check_in}, for {nights} night(s), I found no room that fits.",
+    unfit="{hotel} has nothing that fits from {check_in} for {nights} night(s).",
     gone="{hotel} has no such room from {check_in} for {nights} night(s).",
     booked="Booked: {room} in {hotel} from {check_in}, {nights} night(s), {total} {currency}. Order {order}.",
     over="That is over your budget of {budget} CNY.",
@@ -87,6 +91,16 @@ CHINESE = Phrases(
         "windy": "有风",
         "light snow": "小雪",
     },
+    districts={
+        "Bell Tower": "钟楼",
+        "South Gate": "南门",
+        "Qujiang": "曲江",
+        "Lianhu": "莲湖",
+        "High-Tech Zone": "高新区",
+        "Weiyang": "未央",
+        "Beilin": "碑林",
+        "Lintong": "临潼",
+    },
     help="我可以预订西安的酒店。告诉我哪天入住、住几晚，我来找房；然后说订哪一家。我也能取消订单、查天气。",
     noted="好的，每次住宿的预算是 {budget} 元。",
     when="哪天入住？请说日期，例如 2026-12-05，以及住几晚。",
@@ -97,6 +111,7 @@ CHINESE = Phrases(
     line="- **{name}**（{district}）：{rooms}",
     room="{room} {price} 元",
     nothing="{check_in} 入住，{nights} 晚，没有找到合适的房间。",
+    unfit="{hotel} 从 {check_in} 起 {nights} 晚没有合适的房间。",
     gone="{hotel} 从 {check_in} 起 {nights} 晚没有这种房间。",
     booked="已预订：{hotel} {room}，{check_in} 入住，{nights} 晚，共 {total} 元。订单号 {order}。",
     over="这超出了您 {budget} 元的预算。",

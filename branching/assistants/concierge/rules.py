@@ -190,11 +190,12 @@ class Mind:
             yield from self._told_of_order(result)
 
     def _told_of_search(self, result: dict[str, Any]) -> Iterator[str]:
-        if any(call.name == "book_hotel" for call in self.now):
-            return  # it was a step on the way to the booking
         phrases, found = self._phrases, result["hotels"]
-        if wanted := [HOTELS[stay["hotel_id"]] for stay in self._stays() if stay["hotel_id"] in HOTELS]:
-            yield from (phrases.gone.format(**{**result, "hotel": getattr(hotel, phrases.name)}) for hotel in wanted)
+        wanted = {stay["hotel_id"]: HOTELS[stay["hotel_id"]] for stay in self._stays() if stay["hotel_id"] in HOTELS}
+        for hotel in (hotel for name, hotel in wanted.items() if name not in self._seen):
+            yield phrases.unfit.format(**{**result, "hotel": getattr(hotel, phrases.name)})
+        if any(call.name == "book_hotel" for call in self.now):
+            return  # the search was a step on the way to the booking
         if not found:
             yield phrases.nothing.format(**result)
             return
@@ -205,10 +206,13 @@ class Mind:
     def _line(self, hotel: dict[str, Any]) -> str:
         phrases, rooms = self._phrases, hotel["rooms"].items()
         prices = ", ".join(phrases.room.format(room=phrases.rooms[room], price=price) for room, price in rooms)
-        return phrases.line.format(name=hotel[phrases.name], district=hotel["district"], rooms=prices)
+        district = phrases.districts.get(hotel["district"], hotel["district"])
+        return phrases.line.format(name=hotel[phrases.name], district=district, rooms=prices)
 
     def _told_of_order(self, result: dict[str, Any]) -> Iterator[str]:
         yield self._of_order(self._phrases.booked if result["status"] == "booked" else self._phrases.cancelled, result)
+        if "over_budget" in result:
+            yield self._phrases.over.format(budget=result["over_budget"])
         earlier = [each for each in self._standing.values() if each["hotel"] == result["hotel"] and each != result]
         if result["status"] == "booked" and self.wish.too_dear:
             yield from (self._of_order(self._phrases.still, each) for each in earlier)

@@ -1,0 +1,107 @@
+"""What a thread's assistant has done or wanted to do, on all of its branches: what was asked, answered and done."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.db import connection
+
+from branching import actions
+from branching.database import on_database
+from branching.exceptions import NoSuchThread
+from branching.models import Action, IndexedCheckpoint, Thread
+from branching.types import ActionState, BookingLine, LedgerLine
+
+
+@on_database
+def read(thread_id: UUID) -> tuple[LedgerLine, ...]:
+    """A line for each action of the thread, the oldest first. Raises `NoSuchThread`."""
+    thread = Thread.objects.filter(pk=thread_id).first()
+    if thread is None:
+        raise NoSuchThread
+    rows = list(thread.actions.select_related("booking", "cancelled").order_by("id"))
+    known, results = _places(thread, rows)
+    shown = _on_screen(known.get(thread.head or ""))
+    return tuple(_line(row, thread, known.get(row.checkpoint_id), results[row.checkpoint_id], shown) for row in rows)
+
+
+def _places(thread: Thread, rows: Iterable[Action]) -> tuple[dict[str, int | None], dict[str, list[int]]]:
+    """The message that each checkpoint of an action ends in, and HEAD; and the results that came after each."""
+    asked = {row.checkpoint_id for row in rows}
+    checkpoints = IndexedCheckpoint.objects.filter(thread=thread)
+    here = checkpoints.filter(checkpoint_id__in=[*asked, *([thread.head] if thread.head else [])])
+    known = dict(here.values_list("checkpoint_id", "message_id"))
+    results = defaultdict(list)
+    for parent, message in (
+        checkpoints.filter(parent_id__in=asked).order_by("id").values_list("parent_id", "message_id")
+    ):
+        if message and message != known.get(parent):  # a copy of the checkpoint ends in the same one
+            results[parent].append(message)
+    return known, results
+
+
+def _on_screen(message: int | None) -> set[int]:
+    up = """
+        WITH RECURSIVE up(id, parent_id) AS (
+            SELECT id, parent_id FROM branching_message WHERE id = %s
+            UNION ALL
+            SELECT m.id, m.parent_id FROM branching_message m JOIN up ON m.id = up.parent_id
+        )
+        SELECT id FROM up
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(up, [message])
+        return {pk for (pk,) in cursor.fetchall()}
+
+
+def _line(row: Action, thread: Thread, message: int | None, results: list[int], shown: set[int]) -> LedgerLine:
+    answer = row.answer or {}
+    return LedgerLine(
+        id=row.pk,
+        name=row.name or row.node,
+        arguments=row.arguments,
+        payload=row.payload,
+        state=_state(row),
+        reason=answer.get("reason", ""),
+        edits=answer.get("arguments", {}),
+        result=row.result,
+        node=row.node,
+        times=row.times,
+        run_id=row.run_id,
+        checkpoint_id=row.checkpoint_id,
+        call_id=row.call_id,
+        interrupt_id=row.interrupt_id,
+        on_branch=row.checkpoint_id == thread.head or bool(shown.intersection(results)),
+        message=results[-1] if results else message,
+        booking=_booking(row),
+        created_at=row.created_at,
+        answered_at=row.answered_at,
+    )
+
+
+def _state(row: Action) -> ActionState:
+    if row.answer is None:
+        return "waiting" if row.payload is not None else "unasked"
+    if row.answer.get("unanswered"):
+        return "declined"
+    if not actions.is_approved(row):
+        return "rejected"
+    return "done" if row.result else "approved"
+
+
+def _booking(row: Action) -> BookingLine | None:
+    booking = getattr(row, "booking", None) or getattr(row, "cancelled", None)
+    if booking is None:
+        return None
+    return BookingLine(
+        order=booking.order,
+        hotel_id=booking.hotel_id,
+        room=booking.room,
+        check_in=booking.check_in,
+        nights=booking.nights,
+        total=booking.total,
+        currency=booking.currency,
+        is_cancelled=booking.cancelled_at is not None,
+    )
