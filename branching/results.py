@@ -26,7 +26,7 @@ def closing(snapshot: StateSnapshot, known: Mapping[str, str], otherwise: str) -
     """
     if not history.open_calls(history.of(snapshot).messages):
         return []
-    ended = [StateUpdate(task.result, as_node=task.name) for task in snapshot.tasks if task.result]
+    ended = [StateUpdate(_once(task.result), as_node=task.name) for task in snapshot.tasks if task.result]
     said = {getattr(message, "tool_call_id", None) for update in ended for message in _messages(update.values)}
     left = [call for call in history.open_calls(history.of(snapshot).messages) if call not in said]
     due = next((task.name for task in snapshot.tasks if not task.result), None)
@@ -34,6 +34,12 @@ def closing(snapshot: StateSnapshot, known: Mapping[str, str], otherwise: str) -
         return ended
     results = [_result(call, known.get(call, otherwise)) for call in left]
     return [*ended, StateUpdate({"messages": results}, as_node=due)]
+
+
+def _once(result: dict[str, Any]) -> dict[str, Any]:
+    """What a step wrote. LangGraph keeps all of it where a step ran twice and did not write the same."""
+    folded = {channel: value for channel, value in result.items() if isinstance(value, dict) and "$writes" in value}
+    return result | {channel: value["$writes"][0] for channel, value in folded.items()}
 
 
 def _messages(values: Any) -> list[Any]:

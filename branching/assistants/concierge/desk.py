@@ -145,6 +145,8 @@ async def _act(call: Mapping[str, Any], known: Known, step: Step) -> dict[str, A
     action = await actions.enter(step, **given)
     try:
         if actions.is_done(action):
+            # Asked again, and answered at once: a step that runs twice must write the same at the same places.
+            interrupt(action.payload)
             return json.loads(action.result)
         if call["name"] == "book_hotel":
             return await _book(action, call, known)
