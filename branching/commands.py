@@ -30,7 +30,7 @@ from branching.exceptions import (
     NotReplayable,
 )
 from branching.limits import MESSAGE_MAX, TITLE_MAX
-from branching.models import Message, Run, Thread
+from branching.models import IndexedCheckpoint, Message, Run, Thread
 from branching.standing import Standing, at_head
 from branching.types import Content
 
@@ -71,8 +71,8 @@ def send(
         return _resume(thread, head_version=head_version, key=key, by=by)
     run = _claim(thread, kind="send", base=thread.head, said=_said(text), key=key)
     if run:
-        if index.has_open_calls(thread_id, thread.head):
-            _close(engine, run, head_version=head_version, by=by)
+        if closed := _close(engine, run, by=by):
+            heads.move(thread_id, closed, why="send", head_version=head_version, by=by, run=run)
         else:
             heads.claim(thread_id, head_version=head_version)
             heads.log(thread_id, origin=thread.head, target=thread.head, why="send", by=by, run=run)
@@ -80,15 +80,21 @@ def send(
     return run
 
 
-def _close(engine: Engine | None, run: Run, *, head_version: int, by: Any) -> None:
-    """Give a result to each tool call that is open at the base of `run`, and let it set out from there."""
+def _close(engine: Engine | None, run: Run, *, by: Any) -> IndexedCheckpoint | None:
+    """The checkpoint at which each tool call that was open at the base of `run` has a result, and from which it now
+    sets out; None where no call was open."""
+    if not index.has_open_calls(run.thread_id, run.base):
+        return None
     if engine is None:
         raise AnswerFirst
+    closed = runs.write_results(engine, run)
+    if closed is None:
+        return None
     actions.decline(run.thread_id, run.base, by=by)
-    row = index.record(run.thread_id, runs.write_results(engine, run), run_id=run.pk)
+    row = index.record(run.thread_id, closed, run_id=run.pk)
     run.base = row.checkpoint_id
     run.save(update_fields=["base"])
-    heads.move(run.thread_id, row, why="send", head_version=head_version, by=by, run=run)
+    return row
 
 
 @on_database
