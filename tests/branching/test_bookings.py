@@ -273,3 +273,18 @@ async def test_another_budget_leads_to_another_offer(guest: Guest) -> None:
     assert (asked.payload["warnings"], asked.payload["budget"]) == (["over_budget"], 1000)
     await guest.answer(YES)
     assert (await guest.state())["warnings"] == ["over_budget"]
+
+
+async def test_a_step_that_runs_again_beside_its_sister_books_no_second_room(guest: Guest) -> None:
+    """LangGraph runs it again once another branch has grown, when the question next to it is answered."""
+    await guest.send(SEARCH)
+    await guest.send(BOTH)
+    await guest.answer(YES)
+    [left] = await guest.waiting()
+    await guest.edit(await guest.version(4), "thanks")
+    await guest.go(left.checkpoint_id)
+    assert ending(await guest.answer(YES)) == "done"
+    assert await guest.bookings() == ["suite bell-tower 2", "standard city-wall 2"]
+    assert [line.times for line in await lines(guest)] == [3, 3]
+    results = [version for version in (await guest.view()).versions if version.kind == "tool"][1:]
+    assert ['"status": "booked"' in version.text for version in results] == [True, True]
