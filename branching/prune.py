@@ -16,7 +16,7 @@ from django.utils import timezone
 from branching import heads, sizes
 from branching.branches import refuse_unless_settled
 from branching.exceptions import HeadMoved, NotFinished
-from branching.models import HeadMove, IndexedCheckpoint, Run, StoredThread, Thread
+from branching.models import Action, HeadMove, IndexedCheckpoint, Run, StoredThread, Thread
 from branching.outline import Outline
 from branching.removal import Removal
 from branching.standing import at_head
@@ -116,10 +116,12 @@ def _places(thread: Thread, outline: Outline) -> list[str | None]:
     """Where HEAD is, where Undo leads and where runs are, and what stands in for other places that are written down."""
     runs = Run.objects.filter(thread=thread).values_list("tip", "base")
     moves = HeadMove.objects.filter(thread=thread).values_list("target", flat=True)
+    asked = Action.objects.filter(thread=thread, payload__isnull=False).values_list("checkpoint_id", flat=True)
     loose = [*(base for _, base in runs), *moves]
     return [
         thread.head,
         *(tip for tip, _ in runs),
+        *asked,  # a copy too: the answer was given there, and no other checkpoint has it
         *heads.undoable(thread.pk).values_list("origin", flat=True),
         *(outline.stand_in(place) for place in loose if place in outline.rows),
     ]

@@ -15,7 +15,7 @@ from django.db.models import F, Model
 
 from branching.encoding import DICT, LIST, pack, unpack
 from branching.index import START
-from branching.models import HeadMove, IndexedCheckpoint, Message, Run, StoredCheckpoint, StoredThread, Thread
+from branching.models import Action, HeadMove, IndexedCheckpoint, Message, Run, StoredCheckpoint, StoredThread, Thread
 from branching.outline import Outline, Row
 from branching.pieces import AT_ONCE, checkpoints, outer, sweep
 from branching.store import PARAMETERS, held, marks, parts
@@ -48,6 +48,7 @@ class Removal:
         self._moves()
         self._runs()
         self._index(survivors)
+        self._actions()
         for stored in held(thread=self.thread):
             _Store(stored, self).clear()
 
@@ -113,6 +114,12 @@ class Removal:
             elif (tip, base) != (run.tip, run.base):
                 base = self.outline.survivor(run.base, self.gone) if base is NOWHERE else base
                 Run.objects.filter(pk=run.pk).update(tip=tip, base=base)
+
+    def _actions(self) -> None:
+        """Forget what was asked and answered, but what has led to a booking: that stands."""
+        idle = Action.objects.filter(thread=self.thread, booking=None, cancelled=None)
+        for some in parts(list(self.gone), PARAMETERS):
+            idle.filter(checkpoint_id__in=some).delete()
 
     # The index
 

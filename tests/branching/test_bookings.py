@@ -6,9 +6,10 @@ from unittest.mock import patch
 
 import pytest
 
-from branching import actions, bookings, ledger, recovery, runs, threads
+from branching import actions, bookings, branches, ledger, prune, recovery, runs, threads
+from branching.database import on_database
 from branching.exceptions import AlreadyCancelled, NoSuchBooking, NotApproved
-from branching.models import Action, Booking, Run
+from branching.models import Action, Booking, Run, Thread
 from branching.types import LedgerLine
 from tests.branching.conftest import ending, expire, saving_only
 from tests.branching.desk import BOTH, NO, STANDARD, SUITE, YES, Guest, guest
@@ -288,3 +289,45 @@ async def test_a_step_that_runs_again_beside_its_sister_books_no_second_room(gue
     assert [line.times for line in await lines(guest)] == [3, 3]
     results = [version for version in (await guest.view()).versions if version.kind == "tool"][1:]
     assert ['"status": "booked"' in version.text for version in results] == [True, True]
+
+
+async def test_pruning_keeps_each_place_where_one_was_asked(guest: Guest) -> None:
+    await guest.send(SEARCH)
+    await guest.send(SUITE)
+    await guest.answer(NO)
+    for answer in (YES, NO):
+        await guest.decide_again((await guest.actions())[0].checkpoint_id)
+        await guest.answer(answer)
+    before = await lines(guest)
+    guest.thread = await Thread.objects.aget(pk=guest.thread.pk)
+    await on_database(prune.prune)(guest.thread, prune.Rules("tips"), really=True)
+    assert await lines(guest) == before
+    assert ending(await guest.decide_again(before[1].checkpoint_id)) == "waiting"
+    await guest.answer(NO)
+    assert await guest.bookings() == ["suite bell-tower 2"]
+
+
+async def test_a_branch_that_is_deleted_takes_its_questions_along_but_no_booking(guest: Guest) -> None:
+    await guest.send(SEARCH)
+    await guest.send(SUITE)
+    await guest.answer(YES)
+    await guest.edit(await guest.version(4), STANDARD)
+    left = await guest.version(4)
+    await guest.switch(left.previous)
+    await _delete(guest, left.pk)
+    assert list(map(told, await lines(guest))) == [
+        ("book_hotel", "done", True, (await Booking.objects.aget()).order),
+    ]
+    await guest.edit(await guest.version(4), "thanks")
+    await _delete(guest, (await guest.version(4)).previous)
+    [line] = await lines(guest)
+    assert (line.on_branch, line.message, line.booking.is_cancelled) == (False, None, False)
+    await bookings.cancel_by_hand(guest.thread.pk, order=line.booking.order)
+
+
+async def _delete(guest: Guest, message: int) -> None:
+    """Delete the branch to which a switch to this message leads."""
+    end = await guest.switch(message)
+    last, back = end.versions[-1].pk, end.versions[4].previous or end.versions[4].next
+    page = await guest.switch(back)
+    await branches.delete(guest.engine, guest.thread.pk, message=last, head_version=page.head_version)
