@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='headmove',
             name='why',
-            field=models.CharField(help_text='send, replay, edit, resume, answer, switch, undo or repair.', max_length=8),
+            field=models.CharField(help_text='send, replay, edit, resume, answer, switch, undo, delete or repair.', max_length=8),
         ),
         migrations.AlterField(
             model_name='run',
