@@ -159,7 +159,9 @@ class HeadMove(models.Model):
     thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="moves")
     origin = models.CharField(max_length=64, null=True, help_text="Where HEAD was; null on an empty thread.")
     target = models.CharField(max_length=64, null=True, help_text="Where it went, or where its run has led it since.")
-    why = models.CharField(max_length=8, help_text="send, replay, edit, resume, answer, switch, undo, delete or repair.")
+    why = models.CharField(
+        max_length=8, help_text="send, replay, edit, resume, answer, switch, undo, delete or repair."
+    )
     run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="moves")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True)
     key = models.CharField(max_length=64, null=True, help_text="The command's idempotency key, where no run has it.")
