@@ -22,7 +22,7 @@ from branching.database import on_database
 from branching.exceptions import AlreadyAnswered, BadAnswer, NoSuchQuestion, NotApproved
 from branching.limits import MESSAGE_MAX
 from branching.models import Action, IndexedCheckpoint, Run
-from branching.types import Question, Waiting
+from branching.types import ActionState, Asked, Question
 
 APPROVALS = ("approve", "edit")
 
@@ -124,9 +124,29 @@ def open_questions() -> QuerySet[Action]:
     return Action.objects.filter(Exists(known), payload__isnull=False, answer__isnull=True)
 
 
-def waiting(rows: Iterable[Action]) -> tuple[Waiting, ...]:
-    """Those of the questions that have no answer."""
-    return tuple(Waiting(row.interrupt_id, row.checkpoint_id, row.payload) for row in rows if row.answer is None)
+def asked(row: Action) -> Asked:
+    """The question of a row that has one."""
+    answer = row.answer or {}
+    return Asked(
+        interrupt_id=row.interrupt_id,
+        checkpoint_id=row.checkpoint_id,
+        call_id=row.call_id,
+        payload=row.payload,
+        state=state_of(row),
+        reason=answer.get("reason", ""),
+        edits=answer.get("arguments", {}),
+    )
+
+
+def state_of(row: Action) -> ActionState:
+    """How far it has come with what a step wants to do."""
+    if row.answer is None:
+        return "waiting" if row.payload is not None else "unasked"
+    if row.answer.get("unanswered"):
+        return "declined"
+    if not is_approved(row):
+        return "rejected"
+    return "done" if row.result else "approved"
 
 
 @on_database

@@ -99,13 +99,24 @@ def _close(engine: Engine | None, run: Run, *, by: Any) -> IndexedCheckpoint | N
 
 @on_database
 @transaction.atomic
-def replay(thread_id: UUID, *, message: int, head_version: int, key: str | None = None, by: Any = None) -> Run | None:
+def replay(
+    thread_id: UUID,
+    *,
+    message: int,
+    head_version: int,
+    whole: bool = True,
+    key: str | None = None,
+    by: Any = None,
+) -> Run | None:
     """A run, yet to be executed, that answers the turn of this reply anew; HEAD already waits at its base.
 
+    Not `whole`: only from the step on that brought this message. What was asked before that step is asked again.
     None where `key` was seen before. Raises `NoSuchMessage`, `NotReplayable`.
     """
     thread = heads.locked(thread_id)
-    base = index.base_of(_first_reply(_message(thread, message)))
+    reply = _message(thread, message)
+    first = _first_reply(reply)
+    base = index.base_of(first if whole else reply)
     if base is None or not base.next:
         raise NotReplayable
     run = _claim(thread, kind="replay", base=base.checkpoint_id, key=key)
@@ -151,7 +162,7 @@ def answer(
     run = _claim(thread, kind="answer", base=checkpoint_id, key=key)
     if run:
         heads.claim(thread_id, head_version=head_version)
-        if actions.waiting(actions.asked_at(thread_id, checkpoint_id)):
+        if actions.asked_at(thread_id, checkpoint_id).filter(answer__isnull=True).exists():
             heads.extend(thread_id, run, by=by)
         else:
             heads.log(thread_id, origin=checkpoint_id, target=checkpoint_id, why="answer", by=by, run=run)
@@ -179,7 +190,7 @@ def _decide_again(thread: Thread, checkpoint_id: str, *, head_version: int, key:
     base = index.checkpoint_of(thread.pk, index.checkpoint_of(thread.pk, checkpoint_id).origin_id)
     run = _claim(thread, kind="replay", base=base.checkpoint_id, key=key)
     if run:
-        if actions.waiting(asked):
+        if asked.filter(answer__isnull=True).exists():
             raise AnswerFirst
         heads.move(thread.pk, base, why="replay", head_version=head_version, by=by, run=run)
     return run

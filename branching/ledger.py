@@ -6,13 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.db import connection
-
-from branching import actions
+from branching import actions, ancestry
 from branching.database import on_database
 from branching.exceptions import NoSuchThread
-from branching.models import Action, IndexedCheckpoint, Thread
-from branching.types import ActionState, BookingLine, LedgerLine
+from branching.models import Action, Booking, IndexedCheckpoint, Message, Thread
+from branching.types import BookingLine, LedgerLine
 
 
 @on_database
@@ -23,8 +21,22 @@ def read(thread_id: UUID) -> tuple[LedgerLine, ...]:
         raise NoSuchThread
     rows = list(thread.actions.select_related("booking", "cancelled").order_by("id"))
     known, results = _places(thread, rows)
-    shown = _on_screen(known.get(thread.head or ""))
+    last = Message.objects.filter(pk=known.get(thread.head or "")).first()
+    shown = set(ancestry.path(last, 1)) if last else set()
     return tuple(_line(row, thread, known.get(row.checkpoint_id), results[row.checkpoint_id], shown) for row in rows)
+
+
+def left_standing(thread: Thread, last: Message | None) -> int:
+    """How many bookings of the thread stand that were made on another way than the one to `last`."""
+    asked = Booking.objects.filter(thread=thread, cancelled_at=None).values_list("action__checkpoint_id", flat=True)
+    if not (places := list(asked)):
+        return 0
+    came = IndexedCheckpoint.objects.filter(thread=thread, parent_id__in=set(places), message__isnull=False)
+    results = list(came.values_list("parent_id", "message_id", "message__depth"))
+    first = min((depth for _parent, _message, depth in results), default=1)
+    shown = set(ancestry.path(last, first)) if last else set()
+    here = {parent for parent, message, _depth in results if message in shown}
+    return sum(place not in here for place in places)
 
 
 def _places(thread: Thread, rows: Iterable[Action]) -> tuple[dict[str, int | None], dict[str, list[int]]]:
@@ -42,20 +54,6 @@ def _places(thread: Thread, rows: Iterable[Action]) -> tuple[dict[str, int | Non
     return known, results
 
 
-def _on_screen(message: int | None) -> set[int]:
-    up = """
-        WITH RECURSIVE up(id, parent_id) AS (
-            SELECT id, parent_id FROM branching_message WHERE id = %s
-            UNION ALL
-            SELECT m.id, m.parent_id FROM branching_message m JOIN up ON m.id = up.parent_id
-        )
-        SELECT id FROM up
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(up, [message])
-        return {pk for (pk,) in cursor.fetchall()}
-
-
 def _line(row: Action, thread: Thread, message: int | None, results: list[int], shown: set[int]) -> LedgerLine:
     answer = row.answer or {}
     return LedgerLine(
@@ -63,7 +61,7 @@ def _line(row: Action, thread: Thread, message: int | None, results: list[int], 
         name=row.name or row.node,
         arguments=row.arguments,
         payload=row.payload,
-        state=_state(row),
+        state=actions.state_of(row),
         reason=answer.get("reason", ""),
         edits=answer.get("arguments", {}),
         result=row.result,
@@ -79,16 +77,6 @@ def _line(row: Action, thread: Thread, message: int | None, results: list[int], 
         created_at=row.created_at,
         answered_at=row.answered_at,
     )
-
-
-def _state(row: Action) -> ActionState:
-    if row.answer is None:
-        return "waiting" if row.payload is not None else "unasked"
-    if row.answer.get("unanswered"):
-        return "declined"
-    if not actions.is_approved(row):
-        return "rejected"
-    return "done" if row.result else "approved"
 
 
 def _booking(row: Action) -> BookingLine | None:

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q, Subquery
 
 from branching import actions, index
 from branching.models import HeadMove, IndexedCheckpoint, Run, Thread
-from branching.types import Pending, Waiting
+from branching.types import Asked, Pending
 
 # How runs end that have not done what they set out to do.
 CUT_SHORT = (Run.Status.FAILED, Run.Status.LOST, Run.Status.STOPPED)
@@ -26,10 +26,18 @@ class Standing:
 
     is_lost: bool
     """Whether HEAD leads nowhere: to no checkpoint of this thread, or to none at all though there are some."""
-    waiting: tuple[Waiting, ...] = ()
-    """The questions at HEAD that have no answer."""
-    was_asked: bool = False
-    """Whether HEAD carries a question, answered or not."""
+    questions: tuple[Asked, ...] = ()
+    """What was asked at HEAD, answered or not."""
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether HEAD carries a question, answered or not."""
+        return bool(self.questions)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a question at HEAD has no answer."""
+        return any(each.state == "waiting" for each in self.questions)
 
     @property
     def answer_is_due(self) -> bool:
@@ -56,8 +64,8 @@ def at_head(thread: Thread) -> Standing:
     head = rows.select_related("message").first()
     last = _last_run(thread)
     is_lost = head is None and (thread.head is not None or thread.checkpoints.exists())
-    asked = list(actions.asked_at(thread.pk, thread.head)) if head and _is_under_way(head) else []
-    return Standing(head, last, _pending(last, head), is_lost, actions.waiting(asked), bool(asked))
+    asked = actions.asked_at(thread.pk, thread.head) if head and _is_under_way(head) else ()
+    return Standing(head, last, _pending(last, head), is_lost, tuple(map(actions.asked, asked)))
 
 
 def _last_run(thread: Thread) -> Run | None:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Max
 
-from branching import heads, index, window
+from branching import actions, heads, index, ledger, steps, window
 from branching.database import on_database
 from branching.exceptions import NoSuchThread
 from branching.models import HeadMove, IndexedCheckpoint, Message, Run, Thread
@@ -90,7 +90,9 @@ def _view(thread: Thread, standing: Standing, notice: str = "") -> ThreadView:
         later=newest if open_reply is None else None,
         ready=None if active else _ready(thread),
         notice=notice,
-        waiting=standing.waiting,
+        questions=standing.questions,
+        asked_elsewhere=_asked_elsewhere(thread),
+        left_standing=ledger.left_standing(thread, last),
     )
 
 
@@ -117,8 +119,13 @@ def _ready(thread: Thread) -> str | None:
     return run.tip if was_left else None
 
 
+def _asked_elsewhere(thread: Thread) -> str | None:
+    rows = actions.open_questions().filter(thread=thread).exclude(checkpoint_id=thread.head or "")
+    return rows.order_by("-id").values_list("checkpoint_id", flat=True).first()
+
+
 def _run_state(active: ActiveRun | None, standing: Standing, open_reply: OpenReply | None) -> RunState:
-    if active or standing.waiting:
+    if active or standing.is_waiting:
         return "running" if active else "waiting"
     return "failed" if open_reply and open_reply.state in ("failed", "lost") else "idle"
 
@@ -127,6 +134,7 @@ def _open_reply(standing: Standing, below: int, newest: int | None) -> OpenReply
     if not standing.is_open:
         return None
     last, state = standing.last, _reply_state(standing)
+    end = standing.head.message if standing.head else None
     if standing.pending:
         below, newest = 0, None
     return OpenReply(
@@ -137,6 +145,8 @@ def _open_reply(standing: Standing, below: int, newest: int | None) -> OpenReply
         run_id=last.pk if last else None,
         text=last.partial if last and state == "failed" else "",
         error=last.error if last and state == "failed" else "",
+        steps=steps.due(end, standing.questions),
+        is_continued=standing.pending is None and end is not None and end.kind != "human",
     )
 
 
@@ -144,7 +154,7 @@ def _reply_state(standing: Standing) -> ReplyState:
     last = standing.last
     if last and last.status in Run.ACTIVE:
         return "lost" if last.is_lost else "streaming"
-    if standing.waiting:
+    if standing.is_waiting:
         return "waiting"
     if standing.was_asked and (last is None or last.status not in CUT_SHORT):
         return "answered"

@@ -43,14 +43,37 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Waiting:
-    """A question at HEAD that waits for a person's answer."""
+class Asked:
+    """A question that an assistant has asked a person, and the answer where there is one."""
 
     interrupt_id: str
     """Answers name the question by it."""
     checkpoint_id: str
     """The checkpoint that asked, to which an answer is bound."""
+    call_id: str
+    """The tool call that it is about; empty where it is about none."""
     payload: Mapping[str, Any]
+    state: ActionState = "waiting"
+    reason: str = ""
+    """What the person said to their no."""
+    edits: Mapping[str, Any] = field(default_factory=dict)
+    """What they changed with their yes."""
+
+
+@dataclass(frozen=True)
+class ToolStep:
+    """A tool call of an assistant, and what has come of it."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    result: str = ""
+    """What the tool has said; empty where it has not ended."""
+    failed: bool = False
+    """Whether that tells why it was not done."""
+    seconds: float | None = None
+    """How long it took, unless a person was asked meanwhile."""
+    asked: Asked | None = None
+    """The question that it asked first."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +138,10 @@ class Version:
     step: then only the last of them has one."""
     created_at: datetime
     data: Mapping[str, Any] = field(default_factory=dict)
+    is_continued: bool = False
+    """Whether it goes on with a turn that an earlier message has begun."""
+    step: ToolStep | None = None
+    """Of a tool's result: the call that it belongs to."""
 
     @property
     def has_siblings(self) -> bool:
@@ -147,6 +174,10 @@ class OpenReply:
     """What was written before it failed; the live text of a running reply comes from the runner."""
     error: str = ""
     """A code of `failures.py`; empty unless `state` is failed."""
+    steps: tuple[ToolStep, ...] = ()
+    """The tool calls that have no result yet."""
+    is_continued: bool = False
+    """Whether it goes on with a turn that has begun."""
 
     @property
     def has_siblings(self) -> bool:
@@ -203,8 +234,17 @@ class ThreadView:
     """The checkpoint of a reply that was finished while another version was shown, until one has seen it."""
     notice: str = ""
     """A code for the page's notice, `head-repaired` for one; empty most of the time."""
-    waiting: tuple[Waiting, ...] = ()
-    """The questions at HEAD that wait for an answer, in the order of their steps."""
+    questions: tuple[Asked, ...] = ()
+    """What was asked at HEAD, in the order of the steps."""
+    asked_elsewhere: str | None = None
+    """A checkpoint that is not HEAD and whose question waits for an answer."""
+    left_standing: int = 0
+    """How many bookings stand that were made on versions that are not shown."""
+
+    @property
+    def waiting(self) -> tuple[Asked, ...]:
+        """The questions at HEAD that have no answer."""
+        return tuple(each for each in self.questions if each.state == "waiting")
 
     @property
     def is_empty(self) -> bool:

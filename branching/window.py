@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db.models import BigIntegerField, Case, F, Func, OuterRef, QuerySet, Subquery, When
 
-from branching import ancestry, index
+from branching import ancestry, index, steps
 from branching.database import on_database
 from branching.exceptions import NoSuchMessage
 from branching.models import Message
@@ -103,7 +103,7 @@ def _up_to(last: Message) -> tuple[Version, ...]:
 def _between(first: int, last: Message) -> tuple[Version, ...]:
     """The messages from this depth on to `last`, as versions."""
     rows = _placed(Message.objects.filter(pk__in=ancestry.path(last, first)))
-    return tuple(_versions(rows.order_by("depth")))
+    return tuple(_versions(list(rows.order_by("depth").select_related("parent"))))
 
 
 def _placed(rows: QuerySet[Message]) -> QuerySet[Message]:
@@ -128,7 +128,8 @@ def _of_siblings(function: str, **which: Any) -> Case:
     return Case(When(parent=None, then=Subquery(firsts.values("value"))), default=Subquery(others.values("value")))
 
 
-def _versions(rows: QuerySet[Message]) -> Iterator[Version]:
+def _versions(rows: Sequence[Message]) -> Iterator[Version]:
+    known = steps.of(rows)
     for row in rows:
         yield Version(
             pk=row.pk,
@@ -145,4 +146,6 @@ def _versions(rows: QuerySet[Message]) -> Iterator[Version]:
             checkpoint_id=row.tip or "",
             created_at=row.created_at,
             data=row.data,
+            is_continued=row.parent is not None and row.kind != "human" and row.parent.kind != "human",
+            step=known.get(row.pk),
         )

@@ -13,7 +13,7 @@ from uuid import UUID
 from branching import commands, leases, runs
 from branching.limits import LEASE
 from branching.models import Run
-from branching.types import CheckpointSaved, RunEnded, RunEvent, Token
+from branching.types import Checkpoint, CheckpointSaved, RunEnded, RunEvent, Token
 from chatapp import engine, stream
 from chatapp.markdown import Growing
 
@@ -104,7 +104,7 @@ class Runner:
             case Token(text):
                 live.reply.add(text)
                 live.news.set()
-            case CheckpointSaved(checkpoint) if checkpoint.next and live.reply.text:
+            case CheckpointSaved(checkpoint) if checkpoint.next and _has_spoken(checkpoint):
                 # One message of several has landed; the next begins a bubble of its own.
                 live.reply = Growing()
                 await stream.announce(live.run.thread_id)
@@ -124,6 +124,11 @@ class Runner:
         while self._live:
             await leases.renew(self._live)
             await asyncio.sleep(LEASE.total_seconds() / 3)
+
+
+def _has_spoken(checkpoint: Checkpoint) -> bool:
+    """Whether it ends in what an assistant has said, or one of its tools."""
+    return bool(checkpoint.messages) and checkpoint.messages[-1].kind != "human"
 
 
 runner = Runner()

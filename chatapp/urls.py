@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.i18n import set_language
 
-from chatapp.views import accounts, messages, runs, storage, threads
+from chatapp.views import accounts, actions, messages, runs, storage, threads
 
 thread = [
     path("", threads.show, name="thread"),
@@ -22,9 +22,14 @@ thread = [
     path("messages/<int:pk>/later/", messages.later, name="later"),
     path("messages/<int:pk>/edit/", messages.edit, name="edit"),
     path("messages/<int:pk>/replay/", messages.replay, name="replay"),
+    path("messages/<int:pk>/again/", messages.again, name="again"),
     path("runs/", runs.resume, name="runs"),
     path("runs/<uuid:run_id>/stop/", runs.stop, name="stop"),
     path("checkpoints/<str:checkpoint_id>/", threads.checkpoint, name="checkpoint"),
+    path("checkpoints/<str:checkpoint_id>/answer/", actions.answer, name="answer"),
+    path("checkpoints/<str:checkpoint_id>/decide/", actions.decide_again, name="decide-again"),
+    path("actions/", actions.show, name="actions"),
+    path("bookings/<str:order>/cancel/", actions.cancel, name="booking-cancel"),
 ]
 
 urlpatterns = [

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 from langgraph.graph import StateGraph
 
-from branching.assistants import chat, concierge, echo
+from branching.assistants import cards, chat, concierge, echo
+from branching.assistants.cards import Card
 from branching.exceptions import UnknownAssistant
 from branching.llm import Models
 
@@ -28,6 +30,10 @@ class Assistant:
     """Whether it asks the chat model, and so shares its problems."""
     acts: tuple[str, ...] = ()
     """The nodes that do something to the world: run again, they do it again, unless they are asked to go on."""
+    tools: Mapping[str, str] = field(default_factory=dict)
+    """What the page calls its tools, by their names."""
+    card: Callable[[Mapping[str, Any]], Card] = cards.plain
+    """How the payload of a question is shown."""
 
 
 ASSISTANTS: dict[str, Assistant] = {
@@ -42,6 +48,17 @@ ASSISTANTS: dict[str, Assistant] = {
             uses_model=True,
         ),
         Assistant(
+            name="concierge",
+            title=_("Concierge"),
+            description=_("Finds hotels in Xi'an, and asks you before it books or cancels one."),
+            build=concierge.build,
+            reply_nodes=(concierge.AGENT,),
+            uses_model=True,
+            acts=(concierge.TOOLS_NODE,),
+            tools=concierge.TITLES,
+            card=concierge.card,
+        ),
+        Assistant(
             name="echo",
             title=_("Echo"),
             description=_("Repeats your last message, in two steps that are easy to follow in the checkpoints."),
@@ -51,17 +68,6 @@ ASSISTANTS: dict[str, Assistant] = {
         ),
     )
 }
-
-# Joins ASSISTANTS once the page has a card for its questions.
-CONCIERGE = Assistant(
-    name="concierge",
-    title=_("Concierge"),
-    description=_("Finds hotels in Xi'an, and asks you before it books or cancels one."),
-    build=concierge.build,
-    reply_nodes=(concierge.AGENT,),
-    uses_model=True,
-    acts=(concierge.TOOLS_NODE,),
-)
 
 
 def get(name: str) -> Assistant:

@@ -9,6 +9,9 @@ from django.http import QueryDict
 
 from branching.exceptions import BadRequest
 
+ARGUMENT = "argument-"
+"""What the names of fields begin with that change an argument of a tool."""
+
 
 class CommandForm(forms.Form):
     """What every command carries: the version of HEAD its page was drawn with, and its idempotency key."""
@@ -36,6 +39,25 @@ class SwitchForm(CommandForm):
 
     message = forms.IntegerField(required=False)
     checkpoint = forms.CharField(required=False, max_length=64)
+
+
+class AnswerForm(CommandForm):
+    """A decision about one or several questions of a checkpoint; with changes, about one."""
+
+    decision = forms.ChoiceField(choices=[(each, each) for each in ("approve", "reject", "edit")])
+    reason = forms.CharField(required=False, strip=False)
+
+    @classmethod
+    def read(cls, data: QueryDict) -> dict[str, Any]:
+        command = super().read(data)
+        answer: dict[str, Any] = {"type": command.pop("decision")}
+        reason = command.pop("reason")
+        if answer["type"] == "reject":
+            answer["reason"] = reason
+        elif answer["type"] == "edit":
+            names = [name for name in data if name.startswith(ARGUMENT)]
+            answer["arguments"] = {name.removeprefix(ARGUMENT): data[name] for name in names}
+        return {**command, "answers": dict.fromkeys(data.getlist("question"), answer)}
 
 
 def whole_number(data: QueryDict, name: str) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import uuid
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +14,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from branching import failures
+from branching.assistants import Assistant
+from branching.assistants.cards import Card
 from chatapp import markdown as markdown_
 
 register = template.Library()
@@ -27,6 +31,46 @@ def markdown(text: str) -> SafeString:
 def failure_message(code: str) -> str:
     """The sentence for the code of a failure."""
     return failures.message(code)
+
+
+@register.filter
+def tool_title(name: str, assistant: Assistant) -> str:
+    """What the assistant calls one of its tools."""
+    return assistant.tools.get(name) or name.replace("_", " ").capitalize()
+
+
+@register.filter
+def card_of(payload: Mapping[str, Any], assistant: Assistant) -> Card:
+    """The question with this payload, as the assistant puts it."""
+    return assistant.card(payload)
+
+
+@register.filter
+def with_changes(card: Card, edits: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a person has changed with their yes: what the card calls it, and what it is now."""
+    return card.named(edits)
+
+
+@register.filter
+def pretty(text: str) -> str:
+    """JSON laid out in lines; any other text as it is."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return text
+    return json.dumps(found, ensure_ascii=False, indent=2)
+
+
+@register.filter
+def unlocalized(value: Any) -> str:
+    """A value as a form field takes it, whatever the language."""
+    return str(value)
+
+
+@register.filter
+def gist(arguments: Mapping[str, Any]) -> str:
+    """The arguments of a call in one line."""
+    return " · ".join(value if isinstance(value, str) else json.dumps(value) for value in arguments.values())
 
 
 @register.simple_tag

@@ -93,6 +93,17 @@ async def replay(request: PersonRequest, thread_id: UUID, pk: int) -> HttpRespon
     return await changed(request, thread_id)
 
 
+@require_POST
+@person_required
+@answers_errors
+async def again(request: PersonRequest, thread_id: UUID, pk: int) -> HttpResponse:
+    """Do the turn anew from the step on that brought this message."""
+    await thread_or_404(request, thread_id)
+    command = CommandForm.read(request.POST)
+    await runner.begin(commands.replay, thread_id, message=pk, whole=False, by=request.user, **command)
+    return await changed(request, thread_id)
+
+
 @require_http_methods(["GET", "POST"])
 @person_required
 @answers_errors

@@ -3,7 +3,7 @@ const announcer = document.querySelector("[data-announcer]");
 const thread = document.querySelector("[data-thread-id]");
 let state = thread.dataset.runState;
 
-const WORDS = { running: "writing", idle: "written", failed: "failed" };
+const WORDS = { running: "writing", idle: "written", failed: "failed", waiting: "waiting" };
 const say = (text) => { if (text) announcer.textContent = text; };
 
 document.addEventListener("announce", (event) => say(announcer.dataset[event.detail]));

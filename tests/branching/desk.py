@@ -10,13 +10,13 @@ import pytest
 from django.contrib.auth.models import User
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 
-from branching import assistants, threads
+from branching import threads
 from branching.assistants.concierge import clock
 from branching.assistants.concierge.rules import RulesModel
 from branching.engine import Engine
 from branching.models import Action, Booking
 from branching.saver import DjangoSaver
-from branching.types import RunEvent, Waiting
+from branching.types import Asked, RunEvent
 from tests.branching.conftest import Story
 from tests.branching.models import models_with
 
@@ -62,7 +62,7 @@ def strict_engine() -> Engine:
 class Guest(Story):
     """A thread with the concierge."""
 
-    async def waiting(self) -> tuple[Waiting, ...]:
+    async def waiting(self) -> tuple[Asked, ...]:
         return (await self.view()).waiting
 
     async def answer(self, *answers: dict[str, Any], **more: Any) -> list[RunEvent]:
@@ -90,14 +90,13 @@ class Guest(Story):
 
 
 async def guest_of(owner: User, engine: Engine) -> Guest:
-    """A new thread with the concierge, which has to be registered."""
+    """A new thread with the concierge."""
     return Guest(engine, await threads.create(owner, assistant="concierge"))
 
 
 @pytest.fixture
 async def guest(alice: User, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Guest]:
     """Alice at the desk, on a day that stays. Test modules import it."""
-    monkeypatch.setitem(assistants.ASSISTANTS, "concierge", assistants.CONCIERGE)
     monkeypatch.setattr(clock, "today", lambda: TODAY)
     guest = await guest_of(alice, strict_engine())
     yield guest

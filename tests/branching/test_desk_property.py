@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,12 +17,12 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from branching import assistants, commands, recovery
+from branching import commands, recovery
 from branching.assistants.concierge import clock
 from branching.engine import Engine
 from branching.exceptions import BranchingError
 from branching.models import Action, Booking, Run
-from branching.types import Waiting
+from branching.types import Asked
 from tests.branching.conftest import Reply
 from tests.branching.desk import BOTH, NO, STANDARD, SUITE, TODAY, YES, Guest, guest_of, strict_engine
 
@@ -41,7 +40,7 @@ class Desk(RuleBasedStateMachine):
     def __init__(self, loop: asyncio.Runner, engine: Engine, owner: User) -> None:
         super().__init__()
         self.loop, self.engine, self.owner = loop, engine, owner
-        self.asked: dict[str, Waiting] = {}
+        self.asked: dict[str, Asked] = {}
         """All questions that were ever on screen, by their ids."""
         self.answered: dict[str, str] = {}
         """The answers that were taken."""
@@ -223,7 +222,6 @@ def test_whatever_happens_nothing_is_done_without_a_yes_of_its_own(
     loop: asyncio.Runner, alice: User, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     """The same stories each time; `--hypothesis-seed` tells others. Cases 59, 61 and 62."""
-    monkeypatch.setitem(assistants.ASSISTANTS, "concierge", replace(assistants.CONCIERGE))
     monkeypatch.setattr(clock, "today", lambda: TODAY)
     engine = strict_engine()
     bounds = settings(

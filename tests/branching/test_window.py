@@ -151,7 +151,7 @@ class TestCost:
         return [grow(length, forks=SHAPES[shape](length)) for length in (20, 2_000)]
 
     def test_opening(self, lines: list[Line]) -> None:
-        same([lambda line=line: view(line) for line in lines], at_most=12)
+        same([lambda line=line: view(line) for line in lines], at_most=14)
 
     def test_going_to_a_version_and_back(self, lines: list[Line]) -> None:
         for to in (lambda line: line.forks[-1], lambda line: beside(line.forks[-1])):
