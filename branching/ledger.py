@@ -35,7 +35,7 @@ def left_standing(thread: Thread, last: Message | None) -> int:
     results = list(came.values_list("parent_id", "message_id", "message__depth"))
     first = min((depth for _parent, _message, depth in results), default=1)
     shown = set(ancestry.path(last, first)) if last else set()
-    here = {parent for parent, message, _depth in results if message in shown}
+    here = {thread.head} | {parent for parent, message, _depth in results if message in shown}
     return sum(place not in here for place in places)
 
 

@@ -98,6 +98,7 @@ class Runner:
             telling.cancel()
             del self._live[live.run.pk]
             await stream.announce(live.run.thread_id)
+            await stream.announce_list(live.run.thread.owner_id)  # which says where a question waits
 
     async def _take(self, live: Live, event: RunEvent) -> None:
         match event:

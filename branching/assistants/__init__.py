@@ -28,6 +28,8 @@ class Assistant:
     """The nodes that write the reply. What they had written when a run is stopped is kept in their name."""
     uses_model: bool
     """Whether it asks the chat model, and so shares its problems."""
+    demo_note: str = _("A demo model answers: its replies are prepared texts.")
+    """What the page says of its replies where no model is configured."""
     acts: tuple[str, ...] = ()
     """The nodes that do something to the world: run again, they do it again, unless they are asked to go on."""
     tools: Mapping[str, str] = field(default_factory=dict)
@@ -54,6 +56,7 @@ ASSISTANTS: dict[str, Assistant] = {
             build=concierge.build,
             reply_nodes=(concierge.AGENT,),
             uses_model=True,
+            demo_note=_("No language model is configured: fixed rules answer here, in English and Chinese."),
             acts=(concierge.TOOLS_NODE,),
             tools=concierge.TITLES,
             card=concierge.card,
