@@ -22,6 +22,8 @@ def free_day() -> str:
 
 
 DAY = free_day()
+ARGUMENTS = {"city", "check_in", "nights"}
+"""What tools are called with has the same names in every language."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ async def test_the_booking_story(new_page: NewPage, words: Words) -> None:
     await desk.asked()
     await expect(page.locator("article[data-role=ai] [data-versions]")).to_have_attribute("data-total", "2")
     if words is CHINESE:
-        assert not [text for text in await english_on(page) if "bell-tower" not in text]
+        assert set(await english_on(page)) <= ARGUMENTS
     await desk.press("approve")
     await desk.done()
     await expect(desk.texts.last).to_contain_text(words.booked)

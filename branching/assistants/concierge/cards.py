@@ -42,14 +42,19 @@ def _facts(payload: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield gettext("Arrival"), date_format(date.fromisoformat(payload["check_in"]), "DATE_FORMAT")
     nights = payload["nights"]
     yield gettext("Stay"), ngettext("%(count)d night", "%(count)d nights", nights) % {"count": nights}
-    yield gettext("Total"), f"{payload['total']:,} {payload['currency']}"
+    yield gettext("Total"), _money(payload["total"], payload)
 
 
 def _warnings(payload: Mapping[str, Any]) -> Iterator[str]:
     if "over_budget" in payload.get("warnings", ()):
-        yield gettext("This is more than your budget of %(budget)s.") % {
-            "budget": f"{payload['budget']:,} {payload['currency']}"
-        }
+        budget = _money(payload["budget"], payload)
+        yield gettext("This is more than your budget of %(budget)s.") % {"budget": budget}
+
+
+def _money(amount: int, payload: Mapping[str, Any]) -> str:
+    if payload["currency"] != "CNY":
+        return f"{amount:,} {payload['currency']}"
+    return gettext("%(amount)s CNY") % {"amount": f"{amount:,}"}
 
 
 def _fields(payload: Mapping[str, Any]) -> Iterator[Field]:
