@@ -100,7 +100,11 @@ class Desk(RuleBasedStateMachine):
 
     @rule(pick=PICKS, dies=DEATHS)
     def replay(self, pick: int, dies: int | None) -> None:
-        self.happens("replay", lambda: self._replay(pick, dies))
+        self.happens("replay", lambda: self._replay(pick, dies, "ai"))
+
+    @rule(pick=PICKS, dies=DEATHS)
+    def again_from_a_step(self, pick: int, dies: int | None) -> None:
+        self.happens("again from a step", lambda: self._replay(pick, dies, "ai", "tool", whole=False))
 
     @rule(pick=PICKS)
     def edit(self, pick: int) -> None:
@@ -156,11 +160,11 @@ class Desk(RuleBasedStateMachine):
             return await self.give(waiting[0].checkpoint_id, {each.interrupt_id: YES for each in waiting}, None)
         await self.play("send", None, text=BOTH)
 
-    async def _replay(self, pick: int, dies: int | None) -> None:
-        replies = [version for version in (await self.guest.view()).versions if version.kind == "ai"]
+    async def _replay(self, pick: int, dies: int | None, *kinds: str, **more: Any) -> None:
+        replies = [version for version in (await self.guest.view()).versions if version.kind in kinds]
         if not replies:
             return await self.something()
-        await self.play("replay", dies, message=replies[pick % len(replies)].pk)
+        await self.play("replay", dies, message=replies[pick % len(replies)].pk, **more)
 
     async def give(self, checkpoint_id: str, given: dict[str, dict[str, Any]], dies: int | None) -> None:
         """Answer, and note what was taken."""
