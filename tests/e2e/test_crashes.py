@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,22 @@ async def test_case_76_a_server_that_is_told_to_stop_ends_soon_and_hands_its_run
     mortal.start()
     await asyncio.gather(*(is_whole_after_resuming(tab) for tab in tabs))
     assert "Traceback" not in mortal.log()
+
+
+async def test_a_question_that_waits_outlives_its_server(mortal: Server, person: Person) -> None:
+    """It is answered in the next one, and what was approved is done once."""
+    tab = await person.begin("concierge")
+    day = (date.today() + timedelta(days=20)).isoformat()
+    await tab.send(f"Book the standard room in Bell Tower Hotel for 2 nights from {day}")
+    await tab.rest()
+    await asyncio.to_thread(mortal.restart, kill=True)
+    await tab.load()
+    assert tab.screen.run_state == "waiting"
+    [approve] = tab.screen.forms("approve")
+    assert (await tab.press(approve)).status_code == 200
+    await tab.rest()
+    assert tab.screen.texts[-1].startswith("Booked:")
+    assert "All threads agree" in mortal.manage("check_threads")
 
 
 async def test_case_57_a_server_that_is_killed_loses_no_message(mortal: Server, person: Person) -> None:

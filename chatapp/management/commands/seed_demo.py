@@ -1,8 +1,9 @@
-"""`manage.py seed_demo`: an account with a conversation that has branched already, made once."""
+"""`manage.py seed_demo`: an account with two conversations, made once: one has branched, and in one a question waits."""
 
 from __future__ import annotations
 
 import asyncio
+from datetime import date, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -19,7 +20,7 @@ NAME = "demo"
 
 
 class Command(BaseCommand):
-    help = "Makes the account demo, password demo, with a conversation that has branched. Only in DEBUG, only once."
+    help = "Makes the account demo, password demo, with two conversations. Only in DEBUG, only once."
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEBUG:
@@ -34,7 +35,15 @@ async def seed() -> None:
     """The demo account and its conversation, spoken with the demo model whatever model is configured."""
     owner = await User.objects.acreate_user(NAME, password=NAME)
     engine = Engine(DjangoSaver(), llm.open_models(chat_model="", base_url="", token_delay=0))
+    await _book(engine, await threads.create(owner, assistant="concierge"))
     await _converse(engine, await threads.create(owner, assistant="chat"))
+
+
+async def _book(engine: Engine, thread: Thread) -> None:
+    """Which hotels are there? ── reply ── Book the cheapest one ── the question that waits (HEAD)"""
+    day = (date.today() + timedelta(days=14)).isoformat()
+    for text in (f"Which hotels are there from {day} for 2 nights?", "Book the cheapest one"):
+        await _play(engine, await commands.send(thread.pk, text=text, **await _page(thread)))
 
 
 async def _converse(engine: Engine, thread: Thread) -> None:
