@@ -1,4 +1,4 @@
-"""`manage.py seed_demo`: an account with two conversations, made once: one has branched, and in one a question waits."""
+"""`manage.py seed_demo`: an account with two conversations: one has branched, and in one a question waits."""
 
 from __future__ import annotations
 
