@@ -1,7 +1,8 @@
 """Markdown to HTML that is safe to show, whoever wrote it.
 
 Two walls: the parser takes no raw HTML, and what it makes goes through an allow-list that knows neither ids, nor
-`hx-` and `data-` attributes, nor images, nor addresses within this site.
+`hx-` and `data-` attributes, nor images, nor addresses within this site. Formulas have an allow-list of their own, and
+come in behind that one; so does the frame around code, which is ours.
 """
 
 from __future__ import annotations
@@ -16,10 +17,29 @@ from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.footnote import footnote_plugin
+
+from chatapp import code, formulas
 
 LANGUAGE = re.compile(r"language-[\w+#.-]{1,40}")
+CLASSES = {"code": LANGUAGE, "span": re.compile(rf"{code.PREFIX}[a-z0-9]{{1,4}}"), "div": re.compile("footnote")}
+"""The classes that elements may have."""
+
+CODE = re.compile(r'<pre dir="ltr"><code(?: class="language-([^"]*)")?>')
+FORMULA = re.compile(r'<code class="language-formula-(\d+)"></code>')
+FORMULAS = "formulas"
+"""Where the formulas of a text are kept while the rest of it is cleaned."""
+
+BRACKETED = re.compile(r"\\\((.{1,1000}?)\\\)|\\\[(.{1,1000}?)\\\]", re.DOTALL)
+# It is named by an element of the page, in the language of the page: what is rendered here is kept for all languages.
+COPY = (
+    '<button class="button button--icon code__copy" type="button" data-action="copy-code" '
+    'aria-labelledby="copy-code-name"><svg class="icon" aria-hidden="true"><use href="#icon-copy"></use></svg></button>'
+)
 ALIGNMENT = re.compile(r"text-align:(left|center|right)")
 TASK = re.compile(r"\[([ xX])\] ")
 LONG = 20_000
@@ -28,14 +48,21 @@ LONG = 20_000
 Definitions = tuple[tuple[str, str, str], ...]
 """The link definitions of a text: name, address, title."""
 
-ENDED_BY_BLANK = ("paragraph_open", "heading_open", "table_open", "blockquote_open", "fence", "hr")
+ENDED_BY_BLANK = ("paragraph_open", "heading_open", "table_open", "blockquote_open", "fence", "hr", "math_block")
 BLOCKS = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "blockquote", "td", "th")
+INLINE = ("br", "hr", "strong", "em", "s", "code", "a", "span", "sup")
 
 _cleaner = nh3.Cleaner(
-    tags={*BLOCKS, "br", "hr", "strong", "em", "s", "code", "pre", "ul", "ol", "table", "thead", "tbody", "tr", "a"},
+    tags={*BLOCKS, *INLINE, "pre", "ul", "ol", "table", "thead", "tbody", "tr", "div"},
     clean_content_tags={"script", "style"},
-    attributes={"a": {"href", "title"}, "code": {"class"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}},
-    attribute_filter=lambda tag, name, value: value if name != "class" or LANGUAGE.fullmatch(value) else None,
+    attributes={
+        **{tag: {"class"} for tag in CLASSES},
+        "a": {"href", "title"},
+        "ol": {"start"},
+        "th": {"align"},
+        "td": {"align"},
+    },
+    attribute_filter=lambda tag, name, value: value if name != "class" or CLASSES[tag].fullmatch(value) else None,
     # Each block finds its own direction, so that Hebrew and English can stand under each other.
     set_tag_attribute_values={
         **{tag: {"dir": "auto"} for tag in BLOCKS},
@@ -163,7 +190,17 @@ def _environment(definitions: Definitions) -> EnvType:
 
 
 def _render(source: str, definitions: Definitions) -> SafeString:
-    return mark_safe(_cleaner.clean(_parser.render(source, _environment(definitions))))
+    env = _environment(definitions)
+    html = _cleaner.clean(_parser.render(source, env))
+    known: list[str] = env.get(FORMULAS, [])
+    html = FORMULA.sub(lambda found: known[int(found[1])] if int(found[1]) < len(known) else "", html)
+    return mark_safe(CODE.sub(_framed, html).replace("</code></pre>", "</code></pre></div>"))
+
+
+def _framed(found: re.Match[str]) -> str:
+    """Code in a frame that names its language and copies it. The words are not in the text: it is copied whole."""
+    label = f' data-language="{found[1]}"' if found[1] else ""
+    return f'<div class="code"{label}>{COPY}{found[0]}'
 
 
 _known = lru_cache(maxsize=2048)(_render)
@@ -189,6 +226,42 @@ def _link_to_image(self: RendererHTML, tokens: Sequence[Token], index: int, opti
     return label if in_link else f'<a href="{escapeHtml(address)}">{label}</a>'
 
 
+def _fence(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    token = tokens[index]
+    language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
+    name = f' class="language-{escapeHtml(language)}"' if language else ""
+    return f"<pre><code{name}>{code.colour(token.content, language)}</code></pre>\n"
+
+
+def _formula(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    """A mark where the formula goes once the rest is clean."""
+    token = tokens[index]
+    found: list[str] = env.setdefault(FORMULAS, [])
+    found.append(formulas.render(token.content.strip(), display="block" in token.type or "double" in token.type))
+    return f'<code class="language-formula-{len(found) - 1}"></code>'
+
+
+def _bracketed(state: StateInline, silent: bool) -> bool:
+    """The rule for `\\(...\\)` and `\\[...\\]`, as models like to write formulas."""
+    found = BRACKETED.match(state.src, state.pos)
+    if found is None:
+        return False
+    if not silent:
+        token = state.push("math_inline" if found[1] else "math_inline_double", "math", 0)
+        token.content = found[1] or found[2]
+    state.pos = found.end()
+    return True
+
+
+def _note(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    """A note stays where it was written: what is on screen already does not change when more is written."""
+    return f'<div class="footnote"><sup>{escapeHtml(tokens[index].meta["label"])}</sup>'
+
+
+def _reference(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    return f"<sup>{escapeHtml(tokens[index].meta['label'])}</sup>"
+
+
 def _align_cells(state: StateCore) -> None:
     """Say the alignment of table cells in an attribute: our policy forbids inline styles."""
     for token in state.tokens:
@@ -206,6 +279,15 @@ def _tick_tasks(state: StateCore) -> None:
 
 
 _parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+_parser.use(footnote_plugin, inline=False, move_to_end=False, always_match_refs=True)
+_parser.use(dollarmath_plugin, allow_labels=False, allow_space=False, allow_digits=False, double_inline=True)
+_parser.inline.ruler.before("escape", "bracketed_formula", _bracketed)
+_parser.add_render_rule("footnote_reference_open", _note)
+_parser.add_render_rule("footnote_reference_close", lambda *_: "</div>\n")
+_parser.add_render_rule("footnote_ref", _reference)
+_parser.add_render_rule("fence", _fence)
+for _kind in ("math_inline", "math_inline_double", "math_block"):
+    _parser.add_render_rule(_kind, _formula)
 _parser.add_render_rule("image", _link_to_image)
 _parser.core.ruler.push("align_cells", _align_cells)
 _parser.core.ruler.push("tick_tasks", _tick_tasks)

@@ -1,10 +1,15 @@
 // Copies the exact source of a message, not what its Markdown looks like.
 document.addEventListener("click", async (event) => {
-  const button = event.target.closest?.("[data-action=copy]");
+  const button = event.target.closest?.("[data-action=copy], [data-action=copy-code]");
   if (!button) return;
-  const source = button.dataset.source ?? button.closest("article").querySelector("[data-content]").textContent;
+  const source = button.dataset.source ?? place(button).textContent;
   if (await copied(source)) confirm(button);
 });
+
+function place(button) {
+  if (button.dataset.action === "copy-code") return button.parentElement.querySelector("code");
+  return button.closest("article").querySelector("[data-content]");
+}
 
 async function copied(source) {
   try {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import time
 from functools import partial
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatapp import markdown
+from chatapp import formulas, markdown
 from chatapp.markdown import Growing, blocks, render
 from tests.texts import sections
 
@@ -58,6 +59,12 @@ PIECES = [
     "1. one\n",
     "> quote\n",
     "```\ncode\n```\n",
+    "```py\nif x:\n```\n",
+    "$x^2$ ",
+    "$$\nx\n$$\n",
+    "\\[ y \\] ",
+    "note[^1] ",
+    "[^1]: said\n",
     "```",
     "# h\n",
 ]
@@ -70,7 +77,7 @@ def test_markdown_becomes_html() -> None:
         assert piece in html
     assert '<td align="right" dir="auto">2</td>' in html
     assert 'href="https://example.com/"' in html
-    assert "a &lt; b" in html
+    assert "a &lt; b" in re.sub(r"</?span[^>]*>", "", html)
 
 
 def test_render_is_cached() -> None:
@@ -111,8 +118,46 @@ HOSTILE = [
     "| <img src=x onerror=alert(1)> |\n|--|\n| <b onclick=x> |",
     "<!-- --><script>alert(1)</script>",
     "</div></article><script>alert(1)</script>",
+    "x[^<img/onerror=alert(1)>]\n\n[^<img/onerror=alert(1)>]: x",
+    "[^a]: <div class=code data-language=x>\n\n    <script>alert(1)</script>",
 ]
+HOSTILE_FORMULAS = [
+    r"\href{javascript:alert(1)}{x}",
+    r"\href{https://evil.example}{x}",
+    r"\style{position:fixed}{x}",
+    r"\class{message}{x}",
+    r"\text{<img src=x onerror=alert(1)>}",
+    r"\text{&lt;img src=x onerror=alert(1)&gt;}",
+    r"\mathrm{</math><script>alert(1)</script>}",
+    r"\includegraphics{https://evil.example/x.png}",
+    r"\hspace{99999em} x",
+    r"\color{red;background:url(//evil.example)}{x}",
+]
+TAGS = {
+    "p",
+    "a",
+    "code",
+    "pre",
+    "li",
+    "ul",
+    "blockquote",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "sup",
+    "div",
+    "span",
+}
 ALLOWED = {"href", "title", "class", "start", "align", "dir", "rel", "target"}
+
+
+def unframed(html: str) -> str:
+    """Without the frame that we put around code: what is left comes from the text."""
+    html = re.sub(r'<div class="code"(?: data-language="[\w+#.-]{1,40}")?>' + re.escape(markdown.COPY), "", html)
+    return html.replace("</code></pre></div>", "</code></pre>")
 
 
 def tags_of(html: str) -> list[tuple[str, dict[str, str]]]:
@@ -126,16 +171,64 @@ def tags_of(html: str) -> list[tuple[str, dict[str, str]]]:
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("around", ["{}", "before {} after", "> {}", "- {}"])
 def test_case_87_nothing_in_a_text_can_act(text: str, around: str) -> None:
-    for name, attributes in tags_of(render(around.format(text))):
-        assert name in {"p", "a", "code", "pre", "li", "ul", "blockquote", "table", "thead", "tbody", "tr", "th", "td"}
+    for name, attributes in tags_of(unframed(render(around.format(text)))):
+        assert name in TAGS
         assert attributes.keys() <= ALLOWED
         assert attributes.get("href", "https:").startswith(("https:", "http:", "mailto:"))
 
 
 def test_case_87_the_name_of_a_language_is_the_only_class() -> None:
     assert 'class="language-c++"' in render("```c++\nx\n```")
-    assert "class" not in render("``` data-x.message\nx\n```").replace('class="language-data-x.message"', "")
-    assert "class" not in render("```a&quot;b\nx\n```")
+    html = unframed(render("``` data-x.message\nx\n```"))
+    assert "class" not in html.replace('class="language-data-x.message"', "")
+    assert "class" not in unframed(render("```a&quot;b\nx\n```"))
+
+
+@pytest.mark.parametrize("tex", HOSTILE_FORMULAS)
+@pytest.mark.parametrize("around", ["${}$", "$${}$$", r"\({}\)", "$$\n{}\n$$"])
+def test_case_87_nothing_in_a_formula_can_act(tex: str, around: str) -> None:
+    for name, attributes in tags_of(render(around.format(tex))):
+        assert name in formulas.TAGS | {"p", "code"}
+        assert attributes.keys() <= formulas.ATTRIBUTES | {"dir"}
+        assert not any("999" in value for value in attributes.values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["$a^2$", "$$a^2$$", r"\(a^2\)", r"\[a^2\]", "$$\na^2\n$$", "\\[\na^2\n\\]", "- $a^2$", "| $a^2$ |\n|--|"],
+)
+def test_a_formula_becomes_mathml(text: str) -> None:
+    assert "<msup><mi>a</mi><mn>2</mn></msup>" in render(text)
+
+
+@pytest.mark.parametrize("text", ["It costs $5, or $6.", "US$5 and US$6", "`$a^2$`", "```\n$a^2$\n```", "a $ b $ c"])
+def test_money_and_code_are_no_formulas(text: str) -> None:
+    assert "<math" not in render(text)
+
+
+@pytest.mark.parametrize("tex", ["{" * 1_500, r"\frac{" * 400, "x" * 3_000, r"\begin{array}"])
+def test_a_formula_that_cannot_be_read_is_shown_as_it_was_written(tex: str) -> None:
+    html = render(f"before ${tex}$ after")
+    assert "before" in html and "after" in html and ("<math" in html or tex in html)
+
+
+def test_case_91_code_has_the_colours_of_its_language_and_stays_the_same_text() -> None:
+    source = "\n\ndef f(x: int) -> str:\n    return '<b>&amp;' * x  # so\n\n"
+    coloured = render(f"```python\n{source}```")
+    assert 'class="tok-k"' in coloured and 'data-language="python"' in coloured
+    code = re.search(r"<code[^>]*>(.*)</code>", coloured, re.DOTALL)
+    assert html.unescape(re.sub(r"<[^>]+>", "", code[1])) == source
+
+
+@pytest.mark.parametrize("fence", ["```nobody-knows\nx < y\n```", "```\nx < y\n```", "    x < y"])
+def test_code_in_no_known_language_is_plain(fence: str) -> None:
+    assert "x &lt; y\n</code>" in render(fence) and "tok-" not in render(fence)
+
+
+def test_a_footnote_stands_where_it_was_written() -> None:
+    html = render("Said[^who] so.\n\n[^who]: By *her*.\n\nMore.")
+    assert "Said<sup>who</sup> so." in html
+    assert '<div class="footnote"><sup>who</sup><p dir="auto">By <em>her</em>.</p>' in html
 
 
 def test_case_88_an_image_is_a_link_and_fetches_nothing() -> None:
@@ -231,9 +324,32 @@ def test_line_ends_of_all_kinds_are_the_same() -> None:
         "- " * 3_000 + "x",
         "<" * 50_000,
         "|a" * 2_000 + "\n" + "|-" * 2_000 + "\n" + "|b" * 2_000,
+        "$a$ " * 10_000,
+        "$" * 50_000,
+        r"\(" * 20_000,
+        "[^a]: " * 5_000,
+        "[^a] " * 10_000,
+        "```python\n" + "x = [1, 2, 'three']  # four\n" * 8_000 + "```",
         "".join(f"para **b** `{n}`\n\n- a\n- b\n\n```py\ncode\n```\n\n" for n in range(4_500)),
     ],
-    ids=["word", "brackets", "images", "stars", "ticks", "quotes", "lists", "angles", "table", "200 kB"],
+    ids=[
+        "word",
+        "brackets",
+        "images",
+        "stars",
+        "ticks",
+        "quotes",
+        "lists",
+        "angles",
+        "table",
+        "formulas",
+        "dollars",
+        "brackets of TeX",
+        "notes",
+        "marks of notes",
+        "code",
+        "200 kB",
+    ],
 )
 def test_case_89_no_text_takes_long(text: str) -> None:
     started = time.monotonic()
