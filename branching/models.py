@@ -22,6 +22,8 @@ class Thread(models.Model):
     revision = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    is_pinned = models.BooleanField(default=False)
+    is_archived = models.BooleanField(default=False)
 
     class Meta:
         indexes = [models.Index(fields=["owner", "-updated_at"], name="thread_by_owner")]

@@ -12,6 +12,9 @@ from branching.database import on_database
 from branching.exceptions import EmptyTitle
 from branching.models import Thread
 
+NEWEST = 200
+"""How many threads a list has at most. Older ones are found by searching."""
+
 TITLE_MAX = Thread._meta.get_field("title").max_length
 
 
@@ -22,11 +25,12 @@ def create(owner: Any, *, assistant: str) -> Thread:
 
 
 @on_database
-def of(owner: Any) -> list[Thread]:
-    """The owner's threads, the one last written to first. `is_waiting` tells whether a question waits in one of its
-    versions."""
+def of(owner: Any, *, archived: bool = False, limit: int = NEWEST) -> list[Thread]:
+    """The owner's threads, pinned ones first, then the one last written to. `is_waiting` tells whether a question
+    waits in one of its versions. Archived ones are left out, or with `archived` the only ones."""
     asked = actions.open_questions().filter(thread=OuterRef("pk"))
-    return list(Thread.objects.filter(owner=owner).annotate(is_waiting=Exists(asked)).order_by("-updated_at"))
+    rows = Thread.objects.filter(owner=owner, is_archived=archived).annotate(is_waiting=Exists(asked))
+    return list(rows.order_by("-is_pinned", "-updated_at")[:limit])
 
 
 @on_database
@@ -51,6 +55,15 @@ def rename(thread_id: UUID, *, title: str) -> None:
     if not title:
         raise EmptyTitle
     Thread.objects.filter(pk=thread_id).update(title=title, revision=F("revision") + 1)
+
+
+@on_database
+def keep(thread_id: UUID, *, pinned: bool | None = None, archived: bool | None = None) -> None:
+    """Pin the thread or let go of it; put it away or bring it back. What is put away is not pinned any more."""
+    fields = {name: value for name, value in (("is_pinned", pinned), ("is_archived", archived)) if value is not None}
+    if archived:
+        fields["is_pinned"] = False
+    Thread.objects.filter(pk=thread_id).update(**fields)
 
 
 @on_database

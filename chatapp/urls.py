@@ -11,6 +11,7 @@ from chatapp.views import accounts, actions, messages, runs, storage, threads
 thread = [
     path("", threads.show, name="thread"),
     path("rename/", threads.rename, name="thread-rename"),
+    path("keep/", threads.keep, name="thread-keep"),
     path("delete/", threads.delete, name="thread-delete"),
     path("storage/", storage.show, name="storage"),
     path("storage/<int:pk>/delete/", storage.delete, name="branch-delete"),
@@ -35,6 +36,7 @@ thread = [
 urlpatterns = [
     path("", threads.home, name="home"),
     path("threads/", threads.create, name="threads"),
+    path("search/", threads.search, name="search"),
     path("threads/<uuid:thread_id>/", include(thread)),
     path("admin/", admin.site.urls),
     path("login/", accounts.log_in, name="login"),

@@ -60,6 +60,20 @@ class AnswerForm(CommandForm):
         return {**command, "answers": dict.fromkeys(data.getlist("question"), answer)}
 
 
+class KeepForm(forms.Form):
+    """Whether a thread is pinned, and whether it is put away; what is not said stays as it is."""
+
+    pinned = forms.NullBooleanField(required=False)
+    archived = forms.NullBooleanField(required=False)
+
+    @classmethod
+    def read(cls, data: QueryDict) -> dict[str, Any]:
+        """What was said. Any text is some answer."""
+        form = cls(data)
+        form.is_valid()
+        return form.cleaned_data
+
+
 def whole_number(data: QueryDict, name: str) -> int:
     """A field of an address that names a message. Raises `BadRequest`."""
     try:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import date
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from django import template
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from branching import failures
 from branching.assistants import Assistant
 from branching.assistants.cards import Card
+from branching.models import Thread
 from chatapp import markdown as markdown_
 
 register = template.Library()
@@ -71,6 +77,25 @@ def unlocalized(value: Any) -> str:
 def gist(arguments: Mapping[str, Any]) -> str:
     """The arguments of a call in one line."""
     return " · ".join(value if isinstance(value, str) else json.dumps(value) for value in arguments.values())
+
+
+@register.filter
+def by_age(threads: Sequence[Thread]) -> list[tuple[str, list[Thread]]]:
+    """The threads in groups, as they come: pinned, then by the day on which they were last written to."""
+    today = timezone.localdate()
+    named = ((_age(thread, today), thread) for thread in threads)
+    return [(name, [thread for _, thread in group]) for name, group in groupby(named, key=itemgetter(0))]
+
+
+def _age(thread: Thread, today: date) -> str:
+    days = (today - timezone.localdate(thread.updated_at)).days
+    if thread.is_pinned:
+        return gettext("Pinned")
+    if days < 2:
+        return gettext("Today") if days < 1 else gettext("Yesterday")
+    if days < 31:
+        return gettext("Last 7 days") if days < 8 else gettext("Last 30 days")
+    return gettext("Older")
 
 
 @register.simple_tag

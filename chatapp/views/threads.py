@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from branching import threads
-from branching.exceptions import UnknownAssistant
+from branching.exceptions import BadRequest, UnknownAssistant
+from branching.search import find
 from chatapp import engine, pages, stream
 from chatapp.accounts import person_required
-from chatapp.forms.threads import whole_number
+from chatapp.forms.threads import KeepForm, whole_number
 from chatapp.http import PersonRequest, answers_errors, changed, sidebar, thread_or_404, thread_page
 from chatapp.runner import runner
+
+QUERY_MAX = 200
 
 
 @require_GET
@@ -71,6 +74,35 @@ async def rename(request: PersonRequest, thread_id: UUID) -> HttpResponse:
     await thread_or_404(request, thread_id)
     await threads.rename(thread_id, title=request.POST.get("title", ""))
     return await changed(request, thread_id)
+
+
+@require_POST
+@person_required
+@answers_errors
+async def keep(request: PersonRequest, thread_id: UUID) -> HttpResponse:
+    """Pin or put away the thread, or the reverse."""
+    await thread_or_404(request, thread_id)
+    await threads.keep(thread_id, **KeepForm.read(request.POST))
+    if request.htmx:
+        return await changed(request, thread_id)
+    await stream.announce_list(request.user.pk)
+    return redirect("thread", thread_id)
+
+
+@require_GET
+@never_cache
+@person_required
+async def search(request: PersonRequest) -> HttpResponse:
+    """What was said somewhere, on any version; and the conversations that were put away."""
+    query = request.GET.get("q", "").strip()[:QUERY_MAX].replace("\0", "")
+    try:
+        before = whole_number(request.GET, "before") if "before" in request.GET else None
+    except BadRequest as error:
+        raise Http404 from error
+    found = await find(request.user, query, before=before)
+    archived = [] if query else await threads.of(request.user, archived=True)
+    context = {"query": query, "found": found, "archived": archived, **await sidebar(request)}
+    return render(request, "chat/search.html", context)
 
 
 @require_http_methods(["GET", "POST"])

@@ -20,6 +20,7 @@ GETS = ["", "delete/", "storage/", "messages/{message}/edit/", "checkpoints/{che
 GETS += ["messages/{message}/earlier/", "messages/{message}/later/?to={message}", "storage/{message}/delete/"]
 POSTS = [
     "rename/",
+    "keep/",
     "delete/",
     "storage/{message}/delete/",
     "head/",
