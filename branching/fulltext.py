@@ -19,18 +19,21 @@ SHORTEST = 3
 """Characters that the index of SQLite needs of a term. Shorter ones, such as words in Chinese, are looked for in the
 texts themselves."""
 
+# It keeps the texts once more. A table that reads them where they stand is smaller, but corrupt as soon as one of them
+# was changed behind its back, and then nothing can be deleted any more.
 SQLITE = (
-    """
-    CREATE VIRTUAL TABLE IF NOT EXISTS branching_words
-    USING fts5(text, content='branching_message', content_rowid='id', tokenize='trigram', detail='full')
-    """,
+    "CREATE VIRTUAL TABLE IF NOT EXISTS branching_words USING fts5(text, tokenize='trigram')",
     """
     CREATE TRIGGER IF NOT EXISTS branching_words_added AFTER INSERT ON branching_message WHEN new.kind <> 'tool'
     BEGIN INSERT INTO branching_words(rowid, text) VALUES (new.id, new.text); END
     """,
     """
-    CREATE TRIGGER IF NOT EXISTS branching_words_gone AFTER DELETE ON branching_message WHEN old.kind <> 'tool'
-    BEGIN INSERT INTO branching_words(branching_words, rowid, text) VALUES ('delete', old.id, old.text); END
+    CREATE TRIGGER IF NOT EXISTS branching_words_changed AFTER UPDATE OF text ON branching_message
+    BEGIN UPDATE branching_words SET text = new.text WHERE rowid = new.id; END
+    """,
+    """
+    CREATE TRIGGER IF NOT EXISTS branching_words_gone AFTER DELETE ON branching_message
+    BEGIN DELETE FROM branching_words WHERE rowid = old.id; END
     """,
 )
 POSTGRESQL = (

@@ -118,6 +118,8 @@ def test_the_index_is_made_anew_with_all_that_was_said(alice: User) -> None:
     assert fulltext.matching(rows, ["early"]).count() == 1
     Message.objects.create(thread=thread, message_id="n", path="q", depth=1, kind="human", text="a later boat")
     assert fulltext.matching(rows, ["boat"]).count() == 2
+    rows.filter(message_id="n").update(text="a later ship")
+    assert (fulltext.matching(rows, ["boat"]).count(), fulltext.matching(rows, ["ship"]).count()) == (1, 1)
     rows.delete()
     assert fulltext.matching(Message.objects.all(), ["boat"]).count() == 0
 
