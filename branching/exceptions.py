@@ -130,5 +130,9 @@ class UnknownAssistant(Invalid):
     """There is no such assistant."""
 
 
+class GarbledReply(BranchingError):
+    """The model's provider sent something that can't be read."""
+
+
 class ModelUnavailable(BranchingError):
     """The configured model can't be used."""

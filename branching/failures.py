@@ -43,6 +43,7 @@ SENTENCES = {
 # (ModelRateLimitError, ...) are bases of most of the others; the rest are those of the HTTP clients beneath.
 NAMES = {
     "ModelUnavailable": "unavailable",
+    "GarbledReply": "model",
     "GraphRecursionError": "recursion",
     "ContextOverflowError": "context",
     "ModelRefusalError": "refused",

@@ -12,6 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
+from . import contents
 from .types import Checkpoint, Content, Kind, Question
 
 RUN = "run"
@@ -107,6 +108,9 @@ def _data_of(message: BaseMessage) -> dict[str, Any]:
         "stopped": bool(message.additional_kwargs.get("stopped")),
         "model": message.response_metadata.get("model_name"),
         "left_out": message.response_metadata.get("left_out"),
+        "reasoning": contents.reasoning_of(message),
+        "parts": contents.parts_of(message),
+        "usage": contents.usage_of(message),
     }
     return {key: value for key, value in found.items() if value}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import re
@@ -17,11 +18,11 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, message_chunk_to_message
+from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolCall, message_chunk_to_message
 
 from branching import context
 from branching.demo_model import DemoModel
-from branching.exceptions import ModelUnavailable
+from branching.exceptions import GarbledReply, ModelUnavailable
 from branching.local_model import LocalModel
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,12 @@ KEYS = {
     "openrouter": ("OPENROUTER_API_KEY",),
     "xai": ("XAI_API_KEY",),
 }
+
+
+MALFORMED = "not_json"
+"""The only argument of a call whose arguments could not be read: as they were written."""
+
+TIMEOUT, RETRIES = 120.0, 2
 
 
 @dataclass(frozen=True)
@@ -56,11 +63,20 @@ class Models:
     """How many tokens of a conversation the chat model is given to read."""
 
 
-def open_models(*, chat_model: str, base_url: str, token_delay: float, context_tokens: int = 0) -> Models:
+def open_models(
+    *,
+    chat_model: str,
+    base_url: str,
+    token_delay: float,
+    context_tokens: int = 0,
+    timeout: float = TIMEOUT,
+    retries: int = RETRIES,
+) -> Models:
     """The models for these settings. `chat_model` is written provider:model; empty, it means the demo model.
 
-    Without `context_tokens` as many are read as the model is known to take. Never raises: what is wrong stands in
-    `problem`.
+    Without `context_tokens` as many are read as the model is known to take. A provider may be silent for `timeout`
+    seconds; a request that it does not begin to answer is repeated so many times, as the provider's package does it.
+    Never raises: what is wrong stands in `problem`.
     """
     if not chat_model:
         demo = DemoModel(token_delay=token_delay)
@@ -68,7 +84,7 @@ def open_models(*, chat_model: str, base_url: str, token_delay: float, context_t
         return Models(chat=demo, label=_("Demo model"), is_demo=True, token_delay=token_delay, context_tokens=size)
     provider, _colon, name = chat_model.partition(":")
     provider = provider.replace("-", "_").lower()
-    chat, error = _open(provider, name, base_url)
+    chat, error = _open(provider, name, base_url, timeout=timeout, retries=retries)
     if problem := _problem_of(error, provider, chat_model, base_url):
         with translation.override("en"):  # the log has one language, whoever asked first
             logger.warning("%s (%s)", problem, error or "no key")
@@ -89,12 +105,26 @@ async def reply(model: BaseChatModel, messages: Sequence[BaseMessage]) -> AIMess
     "messages" stream brings the finished message once more, whole, after its chunks.
     """
     pieces = []
-    async with aclosing(model.astream(list(messages))) as stream:
-        async for piece in stream:
-            pieces.append(piece)
-            _heed_cancel()
+    try:
+        async with aclosing(model.astream(list(messages))) as stream:
+            async for piece in stream:
+                pieces.append(piece)
+                _heed_cancel()
+    except json.JSONDecodeError as error:
+        raise GarbledReply from error
     message = message_chunk_to_message(pieces[0] + pieces[1:] if pieces[1:] else pieces[0])
-    return message.model_copy(update={"id": str(uuid4()), "content": storable(message.content)})
+    calls = [*message.tool_calls, *map(_malformed, message.invalid_tool_calls)]
+    changes = {"id": str(uuid4()), "content": storable(message.content), "tool_calls": calls, "invalid_tool_calls": []}
+    return message.model_copy(update=changes)
+
+
+def _malformed(call: InvalidToolCall) -> ToolCall:
+    """A call whose arguments are no JSON, as one that its tool will refuse.
+
+    It has been made, and without a result every provider would refuse the rest of the conversation.
+    """
+    name, written = call["name"] or "unknown", storable(call["args"] or "")
+    return ToolCall(name=name, args={MALFORMED: written}, id=call["id"] or f"call_{uuid4().hex}", type="tool_call")
 
 
 def _heed_cancel() -> None:
@@ -124,8 +154,14 @@ def _is_local(provider: str, base_url: str) -> bool:
     return provider == "openai" and bool(base_url)
 
 
-def _open(provider: str, name: str, base_url: str) -> tuple[BaseChatModel | None, Exception | None]:
-    options = {"base_url": base_url} if base_url else {}
+def _open(
+    provider: str, name: str, base_url: str, *, timeout: float, retries: int
+) -> tuple[BaseChatModel | None, Exception | None]:
+    options: dict[str, Any] = {"base_url": base_url} if base_url else {}
+    if provider in KEYS:  # what runs on one's own machine takes its time, and knows no such options
+        options |= {"timeout": timeout, "max_retries": retries}
+    if provider == "openai":
+        options["stream_usage"] = True  # its package leaves it out where the address is another
     if _is_local(provider, base_url) and _lacks_key(provider):
         options["api_key"] = "none"  # the client insists on one
     try:

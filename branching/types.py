@@ -28,8 +28,9 @@ class Content:
     kind: Kind
     text: str
     data: Mapping[str, Any] = field(default_factory=dict)
-    """What else belongs to its identity or its display: content blocks, name, tool calls, `stopped`, `model`, and
-    `left_out`, the number of messages that the model was not given to read."""
+    """What else belongs to its identity or its display: content blocks, name, tool calls, `stopped`, `model`;
+    `left_out`, the number of messages that the model was not given to read; and what contents.py finds: `reasoning`,
+    `parts`, `usage`."""
 
 
 @dataclass(frozen=True)

@@ -19,5 +19,7 @@ def get() -> Engine:
         base_url=settings.CHAT_MODEL_BASE_URL,
         token_delay=settings.CHAT_TOKEN_DELAY_MS / 1000,
         context_tokens=settings.CHAT_CONTEXT_TOKENS,
+        timeout=settings.CHAT_TIMEOUT,
+        retries=settings.CHAT_RETRIES,
     )
     return Engine(DjangoSaver(), models)

@@ -8,6 +8,8 @@ from typing import Any
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+from branching.prices import Prices, parse
+
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off")
 
@@ -61,6 +63,15 @@ def env_database(name: str, default: dict[str, Any], postgresql: dict[str, Any])
     if database.get("ENGINE") != "django.db.backends.postgresql":
         raise ImproperlyConfigured(f"{name} is not understood. It must be postgres://user:password@host/database.")
     return database | postgresql | {"OPTIONS": database.get("OPTIONS", {}) | postgresql["OPTIONS"]}
+
+
+def env_prices(name: str) -> Prices:
+    """What models cost; without a value nothing is known."""
+    value = os.environ.get(name, "")
+    try:
+        return parse(value)
+    except ValueError:
+        raise _refusal(name, value, "like gpt-5=1.25/10,gpt-5-mini=0.25/2 USD") from None
 
 
 def _refusal(name: str, value: str, accepted: str) -> ImproperlyConfigured:

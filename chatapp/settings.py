@@ -8,7 +8,7 @@ from pathlib import Path
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from chatapp.env import env_bool, env_database, env_int, env_list, env_str
+from chatapp.env import env_bool, env_database, env_int, env_list, env_prices, env_str
 
 # LangGraph reads this once, when it is imported: without it a tampered checkpoint file could run code on reading.
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
@@ -192,6 +192,9 @@ LOGGING = {
 
 CHAT_MODEL = env_str("CHAT_MODEL", "")
 CHAT_MODEL_BASE_URL = env_str("CHAT_MODEL_BASE_URL", "")
+CHAT_TIMEOUT = env_int("CHAT_TIMEOUT", 120, low=1, high=3_600)
+CHAT_RETRIES = env_int("CHAT_RETRIES", 2, high=10)
+CHAT_PRICES = env_prices("CHAT_PRICES")
 CHAT_CONTEXT_TOKENS = env_int("CHAT_CONTEXT_TOKENS", 0, high=10_000_000)
 CHAT_TOKEN_DELAY_MS = env_int("CHAT_TOKEN_DELAY_MS", 15, high=10_000)
 CHAT_GUESTS = env_bool("CHAT_GUESTS", DEBUG)

@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -37,6 +38,13 @@ def markdown(text: str) -> SafeString:
 def failure_message(code: str) -> str:
     """The sentence for the code of a failure."""
     return failures.message(code)
+
+
+@register.filter
+def cost(data: Mapping[str, Any]) -> str:
+    """What a reply has cost, and in which currency; empty where the price of its model is not known."""
+    amount = settings.CHAT_PRICES.cost(data.get("model", ""), data.get("usage", {}))
+    return "" if amount is None else f"{amount:.4f} {settings.CHAT_PRICES.currency}"
 
 
 @register.filter

@@ -24,6 +24,7 @@ from branching.types import Checkpoint, Content
 
 CALL = {"name": "add", "args": {"a": 1}, "id": "call-1", "type": "tool_call"}
 BLOCKS = [{"type": "text", "text": "Look: "}, {"type": "image", "url": "x.png"}, "there"]
+PARTS = [{"kind": "image", "name": ""}]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ BLOCKS = [{"type": "text", "text": "Look: "}, {"type": "image", "url": "x.png"},
         (HumanMessage("hi", id="1", name="Ann"), Content("1", "human", "hi", {"name": "Ann"})),
         (AIMessage("yes", id="2"), Content("2", "ai", "yes")),
         (AIMessageChunk("ye", id="2"), Content("2", "ai", "ye")),
-        (AIMessage(BLOCKS, id="2"), Content("2", "ai", "Look: there", {"blocks": BLOCKS})),
+        (AIMessage(BLOCKS, id="2"), Content("2", "ai", "Look: there", {"blocks": BLOCKS, "parts": PARTS})),
         (AIMessage("", id="2", tool_calls=[CALL]), Content("2", "ai", "", {"tool_calls": [CALL]})),
         (AIMessage("ye", id="2", additional_kwargs={"stopped": True}), Content("2", "ai", "ye", {"stopped": True})),
         (AIMessage("yes", id="2", response_metadata={"model_name": "m"}), Content("2", "ai", "yes", {"model": "m"})),

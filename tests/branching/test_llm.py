@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import threading
 from collections.abc import AsyncIterator, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -19,6 +16,7 @@ from branching.demo_model import DemoModel, reply_to
 from branching.demo_texts import CHINESE, ENGLISH
 from branching.exceptions import ModelUnavailable
 from branching.local_model import LocalModel, pieces
+from tests.wire import Answer, Provider
 
 
 @pytest.fixture(autouse=True)
@@ -269,77 +267,10 @@ async def test_slow_waits_before_the_first_token() -> None:
 # The way to a provider that speaks OpenAI's protocol
 
 
-class Provider(ThreadingHTTPServer):
-    """Answers chat completions on 127.0.0.1, always under the same id; `status` and `breaks` make it fail."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Completions)
-        self.requests: list[dict[str, Any]] = []
-        self.status, self.error, self.breaks = 200, {}, False
-        self.was_asked, self.may_go_on = threading.Event(), threading.Event()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-
-class Completions(BaseHTTPRequestHandler):
-    server: Provider
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.requests.append({"path": self.path, "key": self.headers["Authorization"], **json.loads(body)})
-        self.server.was_asked.set()
-        self._stream() if self.server.status == 200 else self._refuse()
-
-    def _refuse(self) -> None:
-        body = json.dumps({"error": {"message": "no", **self.server.error}}).encode()
-        self.send_response(self.server.status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("X-Should-Retry", "false")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def _stream(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-        self._say({"role": "assistant", "content": "Streamed"})
-        self.server.may_go_on.wait(10)
-        if self.server.breaks:
-            self.close_connection = True
-            return
-        for word in (" in", " pieces", "."):
-            self._say({"content": word})
-        self._say({}, finish="stop")
-        self._write(b"data: [DONE]\n\n")
-        self._write(b"")
-
-    def _say(self, delta: dict[str, str], finish: str | None = None) -> None:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        chunk = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "tiny-1"}
-        self._write(f"data: {json.dumps({**chunk, 'choices': [choice]})}\n\n".encode())
-
-    def _write(self, data: bytes) -> None:
-        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Keep the tests' output clean."""
-
-
 @pytest.fixture
 def provider() -> Iterator[Provider]:
-    with Provider() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
+    with Provider.serving() as server:
         yield server
-        server.may_go_on.set()
-        server.shutdown()
 
 
 def chat(base_url: str) -> CompiledStateGraph:
@@ -350,6 +281,7 @@ def chat(base_url: str) -> CompiledStateGraph:
 
 async def test_a_provider_s_reply_streams_as_it_is_written(provider: Provider) -> None:
     """The server says the rest only after its first word has come out of the graph."""
+    provider.may_go_on.clear()
     texts = []
     stream = chat(provider.url).astream({"messages": said("hello")}, stream_mode=["messages"], version="v2")
     async for part in stream:
@@ -364,7 +296,6 @@ async def test_a_provider_s_reply_streams_as_it_is_written(provider: Provider) -
 
 
 async def test_a_provider_that_repeats_its_ids_still_makes_different_messages(provider: Provider) -> None:
-    provider.may_go_on.set()
     graph = chat(provider.url)
     replies = [(await graph.ainvoke({"messages": said("hello")}))["messages"][-1] for _run in range(2)]
     assert [reply.text for reply in replies] == ["Streamed in pieces."] * 2
@@ -375,7 +306,6 @@ async def test_a_provider_that_repeats_its_ids_still_makes_different_messages(pr
 
 async def test_the_key_goes_to_the_provider(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
-    provider.may_go_on.set()
     await chat(provider.url).ainvoke({"messages": said("hello")})
     assert provider.requests[0]["key"] == "Bearer a-key"
 
@@ -397,7 +327,7 @@ async def test_the_key_goes_to_the_provider(provider: Provider, monkeypatch: pyt
 async def test_what_a_provider_refuses_is_named(
     provider: Provider, status: int, error: dict[str, str], code: str
 ) -> None:
-    provider.status, provider.error = status, error
+    provider.answers = [Answer(status=status, error=error, headers={"X-Should-Retry": "false"})]
     with pytest.raises(Exception) as caught:
         await chat(provider.url).ainvoke({"messages": said("hello")})
     assert failures.code_of(caught.value) == code
@@ -412,14 +342,14 @@ async def test_a_closed_port_is_a_matter_of_the_network(provider: Provider) -> N
 
 
 async def test_a_connection_that_breaks_in_mid_reply_is_a_matter_of_the_network(provider: Provider) -> None:
-    provider.breaks = True
-    provider.may_go_on.set()
+    provider.answers = [Answer(cut_after=1)]
     with pytest.raises(Exception) as caught:
         await chat(provider.url).ainvoke({"messages": said("hello")})
     assert failures.code_of(caught.value) == "network"
 
 
 async def test_a_run_on_a_silent_provider_can_be_cancelled(provider: Provider) -> None:
+    provider.may_go_on.clear()
     run = asyncio.create_task(chat(provider.url).ainvoke({"messages": said("hello")}))
     await asyncio.to_thread(provider.was_asked.wait, 5)
     run.cancel()

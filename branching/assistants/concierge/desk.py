@@ -22,6 +22,7 @@ from branching.assistants.concierge import clock, hotels, weather
 from branching.assistants.concierge.hotels import CURRENCY, HOTELS, Hotel
 from branching.assistants.concierge.tools import ACTING, TOOLS
 from branching.exceptions import AlreadyCancelled, NoSuchBooking
+from branching.llm import MALFORMED
 from branching.models import Action, Booking
 
 SCHEMAS: dict[str, type[BaseModel]] = {tool.name: tool.args_schema for tool in TOOLS}
@@ -99,6 +100,8 @@ async def serve(call: Mapping[str, Any], known: Known, step: Step) -> dict[str, 
 def _parsed(name: str, arguments: Mapping[str, Any]) -> Any:
     if name not in SCHEMAS:
         raise Refused("unknown_tool")
+    if MALFORMED in arguments:
+        raise Refused("bad_arguments", wrong=["not JSON"])
     try:
         return SCHEMAS[name].model_validate(dict(arguments))
     except ValidationError as error:
