@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages.ai import UsageMetadata
+
+from branching.types import Content
 
 HIDDEN = ("text", "reasoning", "tool_call", "tool_call_chunk", "invalid_tool_call", "server_tool_call_chunk")
 """Kinds of blocks that are shown as something else, or are not for a person."""
@@ -48,3 +51,37 @@ def usage_of(message: BaseMessage) -> dict[str, int]:
         "reasoning": (usage.get("output_token_details") or {}).get("reasoning"),
     }
     return {name: int(count) for name, count in found.items() if count}
+
+
+def message_of(content: Content) -> BaseMessage:
+    """The message that `history.content_of` reads as this content, as far as that is told by `text` and `data`."""
+    data = content.data
+    body = data.get("blocks", content.text)
+    if content.kind == "human":
+        return HumanMessage(body, id=content.id, name=data.get("name"))
+    if content.kind == "tool":
+        named = {"name": data.get("name"), "status": data.get("status", "success")}
+        return ToolMessage(body, id=content.id, tool_call_id=data.get("tool_call_id", ""), **named)
+    reasoning = data.get("reasoning") if isinstance(body, str) else None
+    extras = {"stopped": data.get("stopped"), "reasoning_content": reasoning}
+    told = {"model_name": data.get("model"), "left_out": data.get("left_out")}
+    return AIMessage(
+        body,
+        id=content.id,
+        name=data.get("name"),
+        tool_calls=data.get("tool_calls", []),
+        additional_kwargs={key: value for key, value in extras.items() if value},
+        response_metadata={key: value for key, value in told.items() if value},
+        usage_metadata=_usage(data["usage"]) if data.get("usage") else None,
+    )
+
+
+def _usage(counts: Mapping[str, int]) -> UsageMetadata:
+    read, written = counts.get("input", 0), counts.get("output", 0)
+    return UsageMetadata(
+        input_tokens=read,
+        output_tokens=written,
+        total_tokens=read + written,
+        input_token_details={"cache_read": counts.get("cached", 0)},
+        output_token_details={"reasoning": counts.get("reasoning", 0)},
+    )

@@ -126,6 +126,10 @@ class NotReplayable(Invalid):
     """Only replies can be regenerated."""
 
 
+class BadFile(Invalid):
+    """The file can't be taken in: it says something that no conversation could be. Nothing was changed."""
+
+
 class UnknownAssistant(Invalid):
     """There is no such assistant."""
 

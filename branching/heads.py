@@ -7,6 +7,7 @@ leaves `head_version` alone, since the page still shows the same branch.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -192,6 +193,19 @@ def pass_by(run: Run, to: IndexedCheckpoint) -> None:
     left.exclude(target=was).update(origin=to.checkpoint_id)
     if to.message:
         places.grow(to.message, _at(run.thread_id, _head(run.thread_id)))
+
+
+def begin(thread_id: UUID, at: IndexedCheckpoint, *, ends: Mapping[Message, Message]) -> None:
+    """Show this checkpoint of a thread that has just been made whole, and remember where its versions were left.
+
+    Ends that no path of its messages could have are not taken over. Inside a transaction.
+    """
+    Thread.objects.filter(pk=thread_id).update(head=at.checkpoint_id, head_version=F("head_version") + 1)
+    for version, end in ends.items():
+        Message.objects.filter(pk=version.pk).update(end=end)
+    rows = {row.pk: row for row in Message.objects.filter(thread_id=thread_id)}
+    for version in list(places.astray(rows, at.message_id)):
+        Message.objects.filter(pk=version.pk).update(end=None)
 
 
 def repair(thread_id: UUID, to: IndexedCheckpoint | None) -> None:

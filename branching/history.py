@@ -9,6 +9,7 @@ from uuid import UUID
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
@@ -28,6 +29,12 @@ def config_for(thread_id: str | UUID, checkpoint_id: str | None, **metadata: Any
     if checkpoint_id is not None:
         names["checkpoint_id"] = checkpoint_id
     return {"configurable": names, "metadata": metadata} if metadata else {"configurable": names}
+
+
+def begin(saver: BaseCheckpointSaver, thread_id: str | UUID) -> RunnableConfig:
+    """The config of a checkpoint with nothing in it, saved now, for a thread that has none."""
+    named = config_for(thread_id, None)
+    return saver.put(named, empty_checkpoint(), {"source": "input", "step": -1, "parents": {}}, {})
 
 
 async def read_all(graph: CompiledStateGraph, thread_id: str | UUID) -> list[Checkpoint]:

@@ -6,7 +6,7 @@ them: so tabs can share a rendering, and a page that is drawn again looks the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from django.db.models import BigIntegerField, Case, F, Func, OuterRef, QuerySet,
 from branching import ancestry, index, steps
 from branching.database import on_database
 from branching.exceptions import NoSuchMessage
-from branching.models import Message
+from branching.models import IndexedCheckpoint, Message, Thread
 from branching.types import Stretch, ThreadView, Version
 
 CHUNK, STEP = 50, 10
@@ -64,6 +64,25 @@ def around(view: ThreadView, message: int) -> Stretch | None:
     return Stretch(versions, above=_above(versions), below=_below(last, end))
 
 
+async def whole(thread: Thread) -> AsyncIterator[Version]:
+    """All messages of the version that the thread shows, from the first on."""
+    pks = await _on_path(thread)
+    for start in range(0, len(pks), 10 * CHUNK):
+        for version in await on_database(_of)(pks[start : start + 10 * CHUNK]):
+            yield version
+
+
+@on_database
+def _on_path(thread: Thread) -> list[int]:
+    end = IndexedCheckpoint.objects.filter(thread=thread, checkpoint_id=thread.head).select_related("message").first()
+    return ancestry.path(end.message, 1)[::-1] if end and end.message else []
+
+
+def _of(pks: Sequence[int]) -> tuple[Version, ...]:
+    rows = _placed(Message.objects.filter(pk__in=pks))
+    return tuple(_versions(list(rows.order_by("depth").select_related("parent"))))
+
+
 @on_database
 def only(thread_id: UUID, message: int) -> Version:
     """One message of the thread, wherever HEAD is. Raises `NoSuchMessage`."""
@@ -102,8 +121,7 @@ def _up_to(last: Message) -> tuple[Version, ...]:
 
 def _between(first: int, last: Message) -> tuple[Version, ...]:
     """The messages from this depth on to `last`, as versions."""
-    rows = _placed(Message.objects.filter(pk__in=ancestry.path(last, first)))
-    return tuple(_versions(list(rows.order_by("depth").select_related("parent"))))
+    return _of(ancestry.path(last, first))
 
 
 def _placed(rows: QuerySet[Message]) -> QuerySet[Message]:

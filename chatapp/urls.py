@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.i18n import set_language
 
-from chatapp.views import accounts, actions, messages, runs, storage, threads
+from chatapp.views import accounts, actions, carrying, messages, runs, storage, threads
 
 thread = [
     path("", threads.show, name="thread"),
@@ -29,6 +29,8 @@ thread = [
     path("checkpoints/<str:checkpoint_id>/", threads.checkpoint, name="checkpoint"),
     path("checkpoints/<str:checkpoint_id>/answer/", actions.answer, name="answer"),
     path("checkpoints/<str:checkpoint_id>/decide/", actions.decide_again, name="decide-again"),
+    path("export.json", carrying.as_json, name="export-json"),
+    path("export.md", carrying.as_markdown, name="export-markdown"),
     path("actions/", actions.show, name="actions"),
     path("bookings/<str:order>/cancel/", actions.cancel, name="booking-cancel"),
 ]
@@ -36,6 +38,7 @@ thread = [
 urlpatterns = [
     path("", threads.home, name="home"),
     path("threads/", threads.create, name="threads"),
+    path("import/", carrying.bring, name="import"),
     path("search/", threads.search, name="search"),
     path("threads/<uuid:thread_id>/", include(thread)),
     path("admin/", admin.site.urls),

@@ -16,7 +16,8 @@ from tests.chatapp.conftest import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-GETS = ["", "delete/", "storage/", "messages/{message}/edit/", "checkpoints/{checkpoint}/", "messages/{message}/"]
+GETS = ["", "delete/", "storage/", "export.json", "export.md"]
+GETS += ["messages/{message}/edit/", "checkpoints/{checkpoint}/", "messages/{message}/"]
 GETS += ["messages/{message}/earlier/", "messages/{message}/later/?to={message}", "storage/{message}/delete/"]
 POSTS = [
     "rename/",
@@ -79,7 +80,7 @@ async def test_what_belongs_to_another_thread_is_missing_on_ones_own(tab: Tab, b
     }.items():
         assert (await own.post(path, **fields)).status_code == 404, path
     assert (await own.post("head/", checkpoint=known["checkpoint"])).status_code == 404
-    for path in GETS[5:]:
+    for path in GETS[7:]:
         assert (await own.client.get(own.url + path.format(**known))).status_code == 404, path
 
 
