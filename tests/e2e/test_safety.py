@@ -26,11 +26,13 @@ HOSTILE = {
     # Echo sends twelve characters at most in one piece: this fence comes in two.
     "fence": "``````````````html\n<img src=x onerror=harmed=1>\n``````````````\n\n```\n</code><svg onload=harmed=1>",
 }
+# The frame around code is ours: see chatapp/markdown.py.
+OURS = ".code, .code__copy, .code__copy *"
 FORBIDDEN = ", ".join(
-    f"[data-content] :is({part})"
+    f"[data-content] {part}:not({OURS})"
     for part in ("img", "script", "style", "svg", "iframe", "object", "form", "input", "button", "hx-partial")
 )
-ATTRIBUTES = """(places) => places.flatMap((place) => [...place.querySelectorAll("*")])
+ATTRIBUTES = f"""(places) => places.flatMap((place) => [...place.querySelectorAll("*:not({OURS})")])
     .flatMap((element) => element.getAttributeNames())
     .filter((name) => /^(on|hx-|data-|id$|style$|srcdoc$)/.test(name))"""
 
