@@ -135,7 +135,7 @@ class UnknownAssistant(Invalid):
 
 
 class GarbledReply(BranchingError):
-    """The model's provider sent something that can't be read."""
+    """The model's provider sent nothing, or something that can't be read."""
 
 
 class ModelUnavailable(BranchingError):

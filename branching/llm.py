@@ -112,6 +112,8 @@ async def reply(model: BaseChatModel, messages: Sequence[BaseMessage]) -> AIMess
                 _heed_cancel()
     except json.JSONDecodeError as error:
         raise GarbledReply from error
+    if not pieces:
+        raise GarbledReply
     message = message_chunk_to_message(pieces[0] + pieces[1:] if pieces[1:] else pieces[0])
     calls = [*message.tool_calls, *map(_malformed, message.invalid_tool_calls)]
     changes = {"id": str(uuid4()), "content": storable(message.content), "tool_calls": calls, "invalid_tool_calls": []}

@@ -124,6 +124,9 @@ class _Course:
 
     async def _take(self, part: dict[str, Any]) -> AsyncIterator[RunEvent]:
         if part["ns"]:
+            if part["type"] == "messages" and (text := self._spoken_within(*part["data"])):
+                self.text += text
+                yield Token(text)
             return
         # Under `sync` durability a checkpoint is on disk before anything of the next superstep is heard; but LangGraph
         # does not wait for the one that a run begins with.
@@ -135,6 +138,11 @@ class _Course:
         elif part["type"] == "messages" and (text := self._spoken(*part["data"])):
             self.text += text
             yield Token(text)
+
+    def _spoken_within(self, message: Any, metadata: dict[str, Any]) -> str:
+        """The new text of a graph within a node, where that is what a person is to see."""
+        is_reply = metadata.get("langgraph_node") in assistants.get(self.run.thread.assistant).speakers
+        return self._spoken(message, metadata) if is_reply else ""
 
     def _spoken(self, message: Any, metadata: dict[str, Any]) -> str:
         """The new text in a piece of the stream. A node's finished message repeats what its pieces said."""
@@ -248,7 +256,8 @@ async def _parts(
     async def pump() -> None:
         try:
             modes = ["checkpoints", "messages", "tasks"]
-            stream = graph.astream(given, config, stream_mode=modes, durability="sync", version="v2")
+            options = {"stream_mode": modes, "durability": "sync", "version": "v2", "subgraphs": True}
+            stream = graph.astream(given, config, **options)
             async with aclosing(stream) as parts:
                 async for part in parts:
                     queue.put_nowait(part)

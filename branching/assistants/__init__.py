@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from langgraph.graph import StateGraph
 
-from branching.assistants import cards, chat, concierge, echo
+from branching.assistants import cards, chat, concierge, echo, planner
 from branching.assistants.cards import Card
 from branching.exceptions import UnknownAssistant
 from branching.llm import Models
@@ -28,6 +28,10 @@ class Assistant:
     """The nodes that write the reply. What they had written when a run is stopped is kept in their name."""
     uses_model: bool
     """Whether it asks the chat model, and so shares its problems."""
+    speakers: tuple[str, ...] = ()
+    """The nodes of graphs within its nodes that write the reply: what they write is seen as it is written."""
+    limits: str = ""
+    """What time travel can't do with it, for the page."""
     demo_note: str = _("A demo model answers: its replies are prepared texts.")
     """What the page says of its replies where no model is configured."""
     acts: tuple[str, ...] = ()
@@ -60,6 +64,22 @@ ASSISTANTS: dict[str, Assistant] = {
             acts=(concierge.TOOLS_NODE,),
             tools=concierge.TITLES,
             card=concierge.card,
+        ),
+        Assistant(
+            name="planner",
+            title=_("Planner"),
+            description=_(
+                "Plans your days in Xi'an: it looks up the weather and a hotel at once, drafts, and revises."
+            ),
+            build=planner.build,
+            reply_nodes=(planner.WRITE,),
+            uses_model=True,
+            speakers=(planner.REVISE,),
+            limits=_(
+                "Drafting and revising are a graph of their own within one step. LangGraph can't go back into that "
+                "step: Regenerate does the whole turn again, Retry the whole step."
+            ),
+            demo_note=_("No language model is configured: fixed rules answer here, in English and Chinese."),
         ),
         Assistant(
             name="echo",

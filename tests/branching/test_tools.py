@@ -120,12 +120,12 @@ async def test_an_assistant_that_goes_round_in_circles_is_stopped_and_says_so(
     trip: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """LangGraph would let it go on for ten thousand steps."""
-    monkeypatch.setattr(runs, "RECURSION_LIMIT", 4)
-    await trip.send("q1")
-    monkeypatch.setattr(runs, "RECURSION_LIMIT", 2)
-    events = await trip.send("q2")
+    with monkeypatch.context() as limits:
+        limits.setattr(runs, "RECURSION_LIMIT", 4)
+        await trip.send("q1")
+        limits.setattr(runs, "RECURSION_LIMIT", 2)
+        events = await trip.send("q2")
     assert (ending(events), (await trip.view()).open_reply.error) == ("failed", "recursion")
-    monkeypatch.undo()
     await trip.resume()
     assert await trip.screen() == ["q1", *TURN, "q2", *TURN]
 
