@@ -1,20 +1,20 @@
-"""What a person can ask of a thread that ends in a checkpoint: send, replay, edit, resume, answer, decide again.
+"""What a person can ask of a thread that ends in a checkpoint: send, replay, edit, fork, resume, answer, ...
 
 Each claims the thread before LangGraph is touched: one transaction checks the idempotency key and the page's
 `head_version`, and makes the Run row, of which a thread has at most one that is active. `runs.py` then executes it.
-An edit runs no node of the graph: it is done here, in the same transaction.
+An edit and a fork run no node of the graph: they are done here, in the same transaction.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
-from branching import actions, heads, index, leases, recovery, runs
+from branching import actions, forks, heads, index, leases, recovery, runs
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import (
@@ -23,6 +23,7 @@ from branching.exceptions import (
     EmptyMessage,
     HeadMoved,
     MessageTooLong,
+    NoStart,
     NoSuchMessage,
     NoSuchQuestion,
     NotEditable,
@@ -32,7 +33,7 @@ from branching.exceptions import (
 from branching.limits import MESSAGE_MAX, TITLE_MAX
 from branching.models import IndexedCheckpoint, Message, Run, Thread
 from branching.standing import Standing, at_head
-from branching.types import Content
+from branching.types import Content, Update
 
 
 async def begin(
@@ -111,13 +112,15 @@ def replay(
     """A run, yet to be executed, that answers the turn of this reply anew; HEAD already waits at its base.
 
     Not `whole`: only from the step on that brought this message. What was asked before that step is asked again.
-    None where `key` was seen before. Raises `NoSuchMessage`, `NotReplayable`.
+    None where `key` was seen before. Raises `NoSuchMessage`, `NotReplayable`, `NoStart`.
     """
     thread = heads.locked(thread_id)
     reply = _message(thread, message)
     first = _first_reply(reply)
     base = index.base_of(first if whole else reply)
-    if base is None or not base.next:
+    if base is None or (whole and base.message_id != first.parent_id):
+        raise NoStart
+    if not base.next:
         raise NotReplayable
     run = _claim(thread, kind="replay", base=base.checkpoint_id, key=key)
     if run:
@@ -232,7 +235,7 @@ async def edit(
     """Say it differently: `text` becomes a sibling of the message, unanswered, and HEAD moves there.
 
     The old version and all that follows it stay. False, and nothing happens, where the text is the same or `key` was
-    seen before. Raises `NoSuchMessage`, `NotEditable`, `HistoryLost`, and what `send` raises for a text.
+    seen before. Raises `NoSuchMessage`, `NotEditable`, `NoStart`, `HistoryLost`, and what `send` raises for a text.
     """
     said = _said(checked(text))
     await recovery.recover(engine, thread_id)
@@ -248,8 +251,10 @@ def _edit(
     thread = heads.locked(thread_id)
     edited = _message(thread, message)
     base = index.base_of(edited)
-    if edited.kind != "human" or base is None:
+    if edited.kind != "human":
         raise NotEditable
+    if base is None or base.message_id != edited.parent_id:
+        raise NoStart
     if edited.text == said.text:
         return False
     run = _claim(thread, kind="edit", base=base.checkpoint_id, said=said, key=key)
@@ -258,6 +263,49 @@ def _edit(
     row = index.record(thread_id, runs.write_edit(engine, run, said), run_id=run.pk)
     leases.end(run, status=Run.Status.DONE, tip=row.checkpoint_id)
     heads.move(thread_id, row, why="edit", head_version=head_version, by=by, run=run)
+    return True
+
+
+async def fork(
+    engine: Engine,
+    thread_id: UUID,
+    *,
+    checkpoint_id: str,
+    updates: Sequence[Update],
+    head_version: int,
+    key: str | None = None,
+    by: Any = None,
+) -> bool:
+    """Change the state at any checkpoint: a branch of its own begins there, nothing runs yet, and HEAD moves to it.
+
+    All `updates` make one checkpoint. False, and nothing happens, where `key` was seen before. Raises
+    `NoSuchCheckpoint`, `HistoryLost`, and `BadFork`, which says what is wrong field by field.
+    """
+    await recovery.recover(engine, thread_id)
+    given = {"checkpoint_id": checkpoint_id, "updates": updates, "head_version": head_version, "key": key, "by": by}
+    return await _fork(engine, thread_id, **given)
+
+
+@on_database
+@transaction.atomic
+def _fork(
+    engine: Engine,
+    thread_id: UUID,
+    *,
+    checkpoint_id: str,
+    updates: Sequence[Update],
+    head_version: int,
+    key: str | None,
+    by: Any,
+) -> bool:
+    thread = heads.locked(thread_id)
+    base = index.checkpoint_of(thread_id, checkpoint_id)
+    run = _claim(thread, kind="fork", base=base.checkpoint_id, key=key)
+    if run is None:
+        return False
+    row = index.record(thread_id, forks.write(engine, run, updates), run_id=run.pk)
+    leases.end(run, status=Run.Status.DONE, tip=row.checkpoint_id)
+    heads.move(thread_id, row, why="fork", head_version=head_version, by=by, run=run)
     return True
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class BranchingError(Exception):
     """Something about this conversation could not be done."""
@@ -128,6 +130,27 @@ class NotReplayable(Invalid):
 
 class BadFile(Invalid):
     """The file can't be taken in: it says something that no conversation could be. Nothing was changed."""
+
+
+class NoStart(Invalid):
+    """No saved step ends just before this message, so nothing can start there. Fork from a checkpoint instead."""
+
+
+class NothingNext(Invalid):
+    """The graph had nothing left to do at this checkpoint, so there is nothing to run again from it."""
+
+
+class BadFork(Invalid):
+    """The state can't be changed like this. Nothing was changed."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__()
+        self.problems = dict(problems)
+        """What is wrong, by the names of the fields."""
+
+
+class MayActAgain(Conflict):
+    """From here the assistant may act on the world again. Confirm that first."""
 
 
 class UnknownAssistant(Invalid):

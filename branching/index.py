@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from branching import ancestry
+from branching import ancestry, lineage
 from branching.exceptions import NoSuchCheckpoint
 from branching.models import IndexedCheckpoint, Message
 from branching.types import Checkpoint, Content
@@ -126,12 +126,29 @@ def has_open_calls(thread_id: UUID, checkpoint_id: str | None) -> bool:
 
 
 def base_of(message: Message) -> IndexedCheckpoint | None:
-    """The checkpoint from which `message` is edited or replayed: the one before it came, fork copies folded away."""
+    """The checkpoint from which `message` is edited or replayed: the one before it came, fork copies folded away.
+
+    Where a fork changed messages in their places, the checkpoint before it holds others: then the nearest one above
+    that ends just before `message`. None where there is none.
+    """
     introduced = _introducing(message)
     if introduced is None or introduced.parent_id is None:
         return None
     parent = checkpoint_of(message.thread_id, introduced.parent_id)
+    if not _comes_before(parent, message):
+        found = lineage.nearest(message.thread_id, parent.checkpoint_id, message.parent_id)
+        if found is None:
+            return None
+        parent = checkpoint_of(message.thread_id, found)
     return parent if parent.origin_id == parent.checkpoint_id else checkpoint_of(message.thread_id, parent.origin_id)
+
+
+def _comes_before(checkpoint: IndexedCheckpoint, message: Message) -> bool:
+    """Whether all messages of the checkpoint stand before `message` on its way."""
+    if checkpoint.message_id in (None, message.parent_id):
+        return True
+    is_shorter = checkpoint.message.depth < message.depth
+    return is_shorter and ancestry.is_on_the_way(checkpoint.message, message)
 
 
 def _introducing(message: Message) -> IndexedCheckpoint | None:

@@ -111,7 +111,7 @@ def _active_run(thread: Thread) -> ActiveRun | None:
 
 
 def _ready(thread: Thread) -> str | None:
-    run = thread.runs.exclude(kind="edit").order_by("-created_at").first()
+    run = thread.runs.exclude(kind__in=("edit", "fork")).order_by("-created_at").first()
     if run is None or run.status not in ENDED_WELL or run.tip == thread.head:
         return None
     was_left = HeadMove.objects.filter(run=run, undone=False).exists()
@@ -158,7 +158,7 @@ def _reply_state(standing: Standing) -> ReplyState:
         return "waiting"
     if standing.was_asked and (last is None or last.status not in CUT_SHORT):
         return "answered"
-    if last is None or last.kind == "edit":
+    if last is None or last.kind in ("edit", "fork"):
         return "missing"
     states: dict[str, ReplyState] = {"failed": "failed", "stopped": "stopped", "lost": "lost"}
     return states.get(last.status, "missing")

@@ -87,9 +87,23 @@ class Tree:
         return self._origins[checkpoint_id]
 
     def base(self, node: Node) -> str | None:
-        """Where to edit or replay it from: what came before the checkpoint that introduced it. None before all."""
+        """Where to edit or replay it from: what came before the checkpoint that introduced it. None before all.
+
+        A fork that changed messages in their places has others before it: then the nearest one above that ends just
+        before `node`, if there is one.
+        """
         before = self._parent_of(self.checkpoints[node.introduced_by])
+        if before and not self._comes_before(before, node):
+            before = self._parent_of(before)
+            while before and self.node_of(before.id) is not node.parent:
+                before = self._parent_of(before)
         return self.origin(before.id) if before else None
+
+    def _comes_before(self, checkpoint: Checkpoint, node: Node) -> bool:
+        last, above = self.node_of(checkpoint.id), node.parent
+        while above is not None and above is not last:
+            above = above.parent
+        return above is last
 
     def _add(self, checkpoint: Checkpoint) -> None:
         """Take in one checkpoint whose parent, if the history holds it, has been taken in."""

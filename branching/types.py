@@ -322,6 +322,41 @@ class LedgerLine:
 
 
 @dataclass(frozen=True)
+class Field:
+    """A field of a graph's state, which a fork may change."""
+
+    name: str
+    kind: str
+    """Its type, in words."""
+    is_merged: bool
+    """Whether a new value is put together with what is there, by the field's reducer; otherwise it takes its place."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """New values for fields of a state, as if this node had written them."""
+
+    node: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a fork that is written as this node would lead to."""
+
+    node: str
+    """Several, where there are several updates."""
+    next: tuple[str, ...]
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """Why it is refused, by the fields' names; `as_node` for what concerns the node."""
+
+    @property
+    def is_dead_end(self) -> bool:
+        """Whether nothing would run after it."""
+        return not self.next and not self.problems
+
+
+@dataclass(frozen=True)
 class Token:
     """A piece of the reply that is being written."""
 

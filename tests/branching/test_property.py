@@ -31,7 +31,7 @@ from branching.exceptions import BranchingError, HeadMoved, NothingToUndo, RunIn
 from branching.local_model import LocalModel
 from branching.models import HeadMove, IndexedCheckpoint, Message, Thread
 from branching.saver import DjangoSaver
-from branching.types import Checkpoint, CheckpointSaved, RunEnded, ThreadView, Token, Version
+from branching.types import Checkpoint, CheckpointSaved, RunEnded, ThreadView, Token, Update, Version
 from tests.branching.conftest import Reply, Story
 from tests.branching.models import models_with
 from tests.branching.reader import Journey, Reader
@@ -192,6 +192,10 @@ class Stories(RuleBasedStateMachine):
     def edit(self, on: int, pick: int, plan: Plan, take: int | None, answer: bool) -> None:
         self.happens("edit", on, self._edit, pick, plan, take, answer)
 
+    @rule(on=TRACKS, pick=PICKS, plan=PLANS, take=TAKES)
+    def fork(self, on: int, pick: int, plan: Plan, take: int | None) -> None:
+        self.happens("fork", on, self._fork, pick, plan, take)
+
     @rule(on=TRACKS, plan=PLANS, take=TAKES)
     def resume(self, on: int, plan: Plan, take: int | None) -> None:
         self.happens("resume", on, self._resume, plan, take)
@@ -321,6 +325,21 @@ class Stories(RuleBasedStateMachine):
         track.reader.moves(update)
         if answer:
             await self._resume(track, plan, take)
+
+    async def _fork(self, track: Track, pick: int, plan: Plan, take: int | None) -> None:
+        here, page = picked(list(track.now.history), pick), self.page(track)
+        update = Update("__start__", {"messages": [{"type": "human", "content": f"text {self.count}"}]})
+        give = partial(commands.fork, self.engine, track.id, checkpoint_id=here, updates=[update], **page)
+        if track.run:
+            return await self.is_refused(track, RunInProgress, give)
+        await self._reload(track)
+        assert await give()
+        track.last, before = give, track.now.history
+        track.now = await look(track.story)
+        [made] = [each for each in track.now.history.values() if each.id not in before]
+        assert (made.parent_id, made.messages[:-1]) == (here, before[here].messages)
+        track.reader.moves(made)
+        await self._resume(track, plan, take)
 
     async def _resume(self, track: Track, plan: Plan, take: int | None) -> None:
         await self._arrive(track)

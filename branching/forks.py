@@ -1,0 +1,202 @@
+"""Forks with a changed state: new values for fields of a state at any checkpoint, written as one of the nodes.
+
+What a person asks for is checked field by field before LangGraph sees it, and what comes of it before it stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, get_type_hints
+from uuid import uuid4
+
+from django.db import DatabaseError, transaction
+from django.utils.translation import gettext as _
+from langgraph.channels import BinaryOperatorAggregate
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateSnapshot, StateUpdate
+from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
+
+from branching import assistants, drafts, history, index
+from branching.database import on_database
+from branching.engine import Engine
+from branching.exceptions import BadFork, HistoryLost
+from branching.models import Run, Thread
+from branching.types import Checkpoint, Choice, Content, Field, Update
+
+MESSAGES = "messages"
+
+RUNTIME = {
+    *("next", "tasks", "config", "metadata", "parent_config", "created_at", "interrupts", "values", "step", "source"),
+    *("id", "ts", "v", "run", "thread_id", "checkpoint_id", "checkpoint_ns", "parent_id", "channel_values"),
+    *("channel_versions", "versions_seen", "pending_writes", "pending_sends", "configurable", "as_node", "task_id"),
+}
+"""What belongs to a checkpoint, and is no part of the state."""
+
+
+def fields(graph: CompiledStateGraph) -> tuple[Field, ...]:
+    """The fields of the graph's state, in the order in which it declares them."""
+    return tuple(
+        Field(name, _named(kind), isinstance(graph.channels[name], BinaryOperatorAggregate))
+        for name, kind in _types(graph).items()
+    )
+
+
+def nodes(graph: CompiledStateGraph) -> tuple[str, ...]:
+    """The nodes that an update can be written as. `__start__` is the beginning: what follows it runs next."""
+    return tuple(graph.nodes)
+
+
+@on_database
+def outlook(engine: Engine, thread: Thread, checkpoint_id: str, updates: Sequence[Update]) -> Choice:
+    """What a fork with these updates would lead to. It is made, looked at and taken back: nothing is stored.
+
+    Raises `NoSuchCheckpoint`, `HistoryLost`.
+    """
+    return _outlook(engine, thread, checkpoint_id, updates)
+
+
+@on_database
+def choices(
+    engine: Engine, thread: Thread, checkpoint_id: str, values: Mapping[str, Any] | None = None
+) -> tuple[Choice, ...]:
+    """For each node what a fork that writes these values as it would lead to. Raises what `outlook` does."""
+    graph = engine.graph(thread.assistant)
+    return tuple(_outlook(engine, thread, checkpoint_id, [Update(node, values or {})]) for node in nodes(graph))
+
+
+def _outlook(engine: Engine, thread: Thread, checkpoint_id: str, updates: Sequence[Update]) -> Choice:
+    index.checkpoint_of(thread.pk, checkpoint_id)
+    names = " + ".join(update.node for update in updates)
+    try:
+        with transaction.atomic():
+            found = _write(engine, thread, checkpoint_id, updates)
+            transaction.set_rollback(True)
+    except BadFork as error:
+        return Choice(names, (), error.problems)
+    return Choice(names, found.next)
+
+
+def write(engine: Engine, run: Run, updates: Sequence[Update]) -> Checkpoint:
+    """The update checkpoint under the base of `run`. Raises `BadFork`, `HistoryLost`. Inside a transaction."""
+    return _write(engine, run.thread, run.base, updates, **{history.RUN: str(run.pk)})
+
+
+def _write(
+    engine: Engine, thread: Thread, checkpoint_id: str, updates: Sequence[Update], **metadata: Any
+) -> Checkpoint:
+    # LangGraph would make an orphan of an update to a checkpoint that it does not have.
+    if not engine.saver.has(thread.pk, checkpoint_id):
+        raise HistoryLost
+    graph = engine.graph(thread.assistant)
+    here = history.config_for(thread.pk, checkpoint_id, **metadata)
+    given = _checked(graph, graph.get_state(here), updates)
+    with _refused_by_the_graph():
+        written = graph.bulk_update_state(here, [given])
+        found = history.of(graph.get_state(written))
+    _refuse_what_no_model_takes(thread.assistant, found)
+    return found
+
+
+def _checked(graph: CompiledStateGraph, base: StateSnapshot, updates: Sequence[Update]) -> list[StateUpdate]:
+    """The updates as LangGraph takes them. Raises `BadFork` with all that is wrong with them."""
+    types, messages, problems = _types(graph), history.of(base).messages, {}
+    given = []
+    for update in updates:
+        if update.node not in graph.nodes:
+            problems["as_node"] = _("This assistant has no node “%(node)s”.") % {"node": update.node}
+        values = {}
+        for name, value in update.values.items():
+            values[name], problem = _field(types, name, value, messages)
+            if problem:
+                problems[name] = problem
+        # Under an id of its own: else it would count as the result of a step that is due at the base, on that branch.
+        given.append(StateUpdate(values, update.node, str(uuid4())))
+    if not updates:
+        problems["as_node"] = _("Say as which node to write.")
+    if problems:
+        raise BadFork(problems)
+    return given
+
+
+def _field(types: Mapping[str, Any], name: str, value: Any, messages: Sequence[Content]) -> tuple[Any, str]:
+    """The value for a field of the state, and what is wrong with it."""
+    if name in RUNTIME or name.startswith(("__", "branch:", "join:")):
+        return None, _("This follows from how the graph has run; only fields of its state can be changed.")
+    if name not in types:
+        return None, _("The state of this assistant has no such field. It has: %(fields)s.") % {
+            "fields": ", ".join(types)
+        }
+    if problem := drafts.unstorable(value):
+        return None, problem
+    if name == MESSAGES:
+        return drafts.messages(value, {message.id for message in messages})
+    try:
+        return TypeAdapter(types[name]).validate_python(value, strict=True), ""
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = "".join(f"[{part}]" for part in first["loc"] if isinstance(part, int))
+        return None, _("This is no %(kind)s: %(reason)s.") % {
+            "kind": _named(types[name]),
+            "reason": f"{place} {first['msg']}".strip(),
+        }
+    except PydanticSchemaGenerationError:
+        return value, ""
+
+
+def _types(graph: CompiledStateGraph) -> dict[str, Any]:
+    builder = getattr(graph, "builder", None)
+    schema = getattr(builder, "state_schema", None)
+    hints = get_type_hints(schema) if schema else {}
+    return {name: kind for name, kind in hints.items() if name in graph.channels}
+
+
+def _named(kind: Any) -> str:
+    """A type as a person reads it."""
+    if kind is Any:
+        return "any"
+    text = kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind)
+    return MESSAGES if "Message" in text else text.replace("typing.", "")
+
+
+@contextmanager
+def _refused_by_the_graph() -> Iterator[None]:
+    """What the graph's reducers and edges make of values that look right: whatever they raise is a refusal."""
+    try:
+        yield
+    except DatabaseError:
+        raise
+    except Exception as error:
+        reason = {"reason": str(error).split("\n")[0][:200] or type(error).__name__}
+        raise BadFork({"as_node": _("The graph refuses this: %(reason)s") % reason}) from error
+
+
+def _refuse_what_no_model_takes(assistant: str, found: Checkpoint) -> None:
+    """A tool call must be followed by its results, or by the steps that are to bring them. Raises `BadFork`."""
+    due: list[str] = []
+    seen: set[str] = set()
+    for message in found.messages:
+        if message.kind == "tool":
+            call = message.data.get("tool_call_id")
+            if call not in due:
+                raise BadFork(
+                    {MESSAGES: _("A tool result would answer a call that is not there (%(call)s).") % {"call": call}}
+                )
+            due.remove(call)
+            continue
+        if due:
+            raise _open(due)
+        due = [call["id"] for call in message.data.get("tool_calls", ())]
+        if len(set(due)) < len(due) or seen & set(due):
+            raise BadFork({MESSAGES: _("Two tool calls would have the same id.")})
+        seen |= set(due)
+    talkers = {*assistants.get(assistant).reply_nodes, index.START}
+    if due and (not found.next or talkers & set(found.next)):
+        raise _open(due)
+
+
+def _open(calls: Iterable[str]) -> BadFork:
+    reason = _(
+        "The tool call %(call)s would have no result, which model providers refuse. Give it one, or take it out."
+    )
+    return BadFork({MESSAGES: reason % {"call": ", ".join(calls)}})
