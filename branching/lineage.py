@@ -7,10 +7,22 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
+from django.db.models.expressions import RawSQL
 
-from branching.models import IndexedCheckpoint
+from branching.models import IndexedCheckpoint, Thread
 
 _TABLE = IndexedCheckpoint._meta.db_table
+
+_HEADED = f"""
+    WITH RECURSIVE up(id, thread_id, parent_id) AS (
+        SELECT c.id, c.thread_id, c.parent_id FROM {Thread._meta.db_table} t
+        JOIN {_TABLE} c ON c.thread_id = t.id AND c.checkpoint_id = t.head WHERE t.id = %s
+        UNION ALL
+        SELECT c.id, c.thread_id, c.parent_id FROM up
+        JOIN {_TABLE} c ON c.thread_id = up.thread_id AND c.checkpoint_id = up.parent_id
+    )
+    SELECT id FROM up
+"""
 
 _UP = f"""
     WITH RECURSIVE up(thread_id, checkpoint_id, parent_id, message_id, steps) AS (
@@ -33,6 +45,11 @@ _DOWN = f"""
 """
 
 
+def shown(thread_id: UUID) -> RawSQL:
+    """The keys of HEAD's checkpoint and of those it grew from, for `pk__in`."""
+    return RawSQL(_HEADED, [_key(thread_id)])
+
+
 def above(thread_id: UUID, checkpoint_id: str | None) -> list[str]:
     """The checkpoint and those it grew from, up to the first."""
     return [name for (name,) in _rows(f"{_UP} SELECT checkpoint_id FROM up ORDER BY steps", thread_id, checkpoint_id)]
@@ -52,8 +69,11 @@ def nearest(thread_id: UUID, checkpoint_id: str, message: int | None) -> str | N
 
 
 def _rows(sql: str, thread_id: UUID, *given: Any) -> Sequence[tuple[Any, ...]]:
-    # SQLite keeps an id of 32 digits, PostgreSQL one of its own type: each as its field says.
-    key = IndexedCheckpoint._meta.get_field("thread").target_field.get_db_prep_value(thread_id, connection)
     with connection.cursor() as cursor:
-        cursor.execute(sql, [key, *given])
+        cursor.execute(sql, [_key(thread_id), *given])
         return cursor.fetchall()
+
+
+def _key(thread_id: UUID) -> Any:
+    # SQLite keeps an id as 32 digits, PostgreSQL as a type of its own.
+    return Thread._meta.pk.get_db_prep_value(thread_id, connection)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
 from uuid import UUID
 
-from django.db.models.functions import Substr
+from django.db.models import BooleanField, Case, Exists, OuterRef, QuerySet, Subquery, TextField, When
+from django.db.models.functions import Cast, Substr
 
-from branching import index
+from branching import index, lineage
 from branching.database import on_database
-from branching.models import IndexedCheckpoint
-from branching.types import ListedCheckpoint
+from branching.models import Action, HeadMove, IndexedCheckpoint, Run, Thread
+from branching.types import ListedCheckpoint, Sieve
 
 GIST = 120
 """Characters of a message that a list shows."""
@@ -27,19 +30,69 @@ COLUMNS = {
     "kind": "message__kind",
     "depth": "message__depth",
     "gist": "gist",
+    "by": "by",
+    "is_head": "is_head",
+    "on_path": "on_path",
+    "is_tip": "is_tip",
+    "is_waiting": "is_waiting",
+    "has_failed": "has_failed",
     "created_at": "created_at",
 }
 
 
+SIEVE = Sieve()
+"""Everything."""
+
+
 @on_database
-def checkpoints(thread_id: UUID, *, before: str | None = None, limit: int | None = None) -> list[ListedCheckpoint]:
-    """The checkpoints of the thread in the order in which they came, the last one first.
+def checkpoints(
+    thread_id: UUID, *, before: str | None = None, limit: int | None = None, sieve: Sieve = SIEVE
+) -> list[ListedCheckpoint]:
+    """The checkpoints of the thread in the order in which they came, the last one first; those that `sieve` lets pass.
 
     With `limit` no more than so many; with `before` those that came before that one, so that a list goes on where
     another has ended. Raises `NoSuchCheckpoint` where `before` names none of this thread.
     """
-    rows = IndexedCheckpoint.objects.filter(thread_id=thread_id).annotate(gist=Substr("message__text", 1, GIST))
+    rows = _sifted(thread_id, sieve)
     if before is not None:
         rows = rows.filter(pk__lt=index.checkpoint_of(thread_id, before).pk)
-    found = rows.order_by("-pk").values_list(*COLUMNS.values())[:limit]
+    return _listed(thread_id, rows, limit)
+
+
+def some(thread_id: UUID, **which: Any) -> list[ListedCheckpoint]:
+    """These checkpoints of the thread, the last one first."""
+    return _listed(thread_id, IndexedCheckpoint.objects.filter(thread_id=thread_id, **which))
+
+
+def _sifted(thread_id: UUID, sieve: Sieve) -> QuerySet[IndexedCheckpoint]:
+    rows = IndexedCheckpoint.objects.filter(thread_id=thread_id)
+    if sieve.source:
+        rows = rows.filter(source=sieve.source)
+    if sieve.node:
+        # As text, since SQLite can't look into a list.
+        rows = rows.alias(nodes=Cast("next", TextField())).filter(nodes__contains=json.dumps(sieve.node))
+    if sieve.run:
+        rows = rows.filter(run=sieve.run)
+    return rows.filter(pk__in=lineage.shown(thread_id)) if sieve.on_path else rows
+
+
+def _listed(thread_id: UUID, rows: QuerySet[IndexedCheckpoint], limit: int | None = None) -> list[ListedCheckpoint]:
+    found = rows.annotate(**_marks(thread_id)).order_by("-pk").values_list(*COLUMNS.values())[:limit]
     return [ListedCheckpoint(**dict(zip(COLUMNS, row, strict=True))) for row in found]
+
+
+def _marks(thread_id: UUID) -> dict[str, Any]:
+    here = {"thread": OuterRef("thread"), "checkpoint_id": OuterRef("checkpoint_id")}
+    moves = HeadMove.objects.filter(run=OuterRef("run")).order_by("id")
+    grown = IndexedCheckpoint.objects.filter(thread=OuterRef("thread"), parent_id=OuterRef("checkpoint_id"))
+    asked = Action.objects.filter(**here, payload__isnull=False, answer__isnull=True)
+    failed = Run.objects.filter(thread=OuterRef("thread"), tip=OuterRef("checkpoint_id"), status=Run.Status.FAILED)
+    return {
+        "gist": Substr("message__text", 1, GIST),
+        "by": Subquery(moves.values("by__username")[:1]),
+        "is_head": Exists(Thread.objects.filter(pk=OuterRef("thread"), head=OuterRef("checkpoint_id"))),
+        "on_path": Case(When(pk__in=lineage.shown(thread_id), then=True), default=False, output_field=BooleanField()),
+        "is_tip": ~Exists(grown),
+        "is_waiting": Exists(asked),
+        "has_failed": Exists(failed),
+    }

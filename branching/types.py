@@ -112,7 +112,39 @@ class ListedCheckpoint:
     """How many messages it holds."""
     gist: str | None
     """How that message begins."""
+    by: str | None
+    """The name of the person whose command caused it."""
+    is_head: bool
+    on_path: bool
+    """Whether HEAD grew from it, or is it: whether it belongs to what is shown."""
+    is_tip: bool
+    """Whether nothing has grown from it."""
+    is_waiting: bool
+    """Whether a question waits for an answer here."""
+    has_failed: bool
+    """Whether a run failed after it."""
     created_at: datetime
+
+    @property
+    def short(self) -> str:
+        """The end of its id, which tells it from others; they all begin alike."""
+        return self.id[-8:]
+
+    @property
+    def short_parent(self) -> str:
+        return (self.parent_id or "")[-8:]
+
+
+@dataclass(frozen=True)
+class Sieve:
+    """Which checkpoints a list is to show."""
+
+    source: str = ""
+    node: str = ""
+    """Where this node comes next."""
+    run: UUID | None = None
+    on_path: bool = False
+    """Only what HEAD grew from."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from branching import history, listing
 from branching.database import on_database
 from branching.exceptions import NoSuchCheckpoint
 from branching.models import IndexedCheckpoint
-from branching.types import ListedCheckpoint
-from tests.branching.conftest import Story
+from branching.types import ListedCheckpoint, Sieve
+from tests.branching.conftest import Story, answers
+from tests.branching.models import Scripted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -78,3 +79,39 @@ async def test_what_is_of_another_thread_is_no_place_to_go_on_from(story: Story,
     await chat.send("q1")
     with pytest.raises(NoSuchCheckpoint):
         await listing.checkpoints(story.thread.pk, before=(await chat.view()).head)
+
+
+async def test_it_marks_head_and_what_head_grew_from(story: Story) -> None:
+    """One that is not on the way is told from the others, and where the ways end too."""
+    await branched(story)
+    head = (await story.view()).head
+    listed = {each.id: each for each in await listing.checkpoints(story.thread.pk)}
+    way, at = set(), head
+    while at:
+        way.add(at)
+        at = listed[at].parent_id
+    assert {each.id for each in listed.values() if each.on_path} == way < set(listed)
+    assert [each.id for each in listed.values() if each.is_head] == [head]
+    assert sorted(each.gist for each in listed.values() if each.is_tip) == ["回复：h1", ("回复：" + "h2 " * 100)[:120]]
+    assert {each.by for each in listed.values()} == {None}, "the story gives no names"
+
+
+async def test_case_75_it_is_sifted_by_source_node_run_and_branch(story: Story) -> None:
+    await branched(story)
+    whole = await listing.checkpoints(story.thread.pk)
+    run = whole[0].run_id
+    for sieve, fits in (
+        (Sieve(source="fork"), lambda each: each.source == "fork"),
+        (Sieve(node="reply"), lambda each: "reply" in each.next),
+        (Sieve(node="repl"), lambda each: False),
+        (Sieve(run=run), lambda each: each.run_id == run),
+        (Sieve(on_path=True), lambda each: each.on_path),
+        (Sieve(source="loop", node="booking", on_path=True), lambda each: each == whole[-2]),
+    ):
+        assert await listing.checkpoints(story.thread.pk, sieve=sieve) == [each for each in whole if fits(each)]
+
+
+async def test_a_failed_run_marks_where_it_failed(chat: Story) -> None:
+    answers(chat, Scripted(replies=(("so far", ValueError("as planned")),)))
+    await chat.send("q1")
+    assert [each.has_failed for each in await listing.checkpoints(chat.thread.pk)] == [True, False]

@@ -315,31 +315,30 @@ class Stories(RuleBasedStateMachine):
         if track.run:
             return await self.is_refused(track, RunInProgress, give)
         base = track.now.base(chosen)
-        await self._reload(track)
-        assert await give()
-        track.last, before = give, track.now
-        track.now = await look(track.story)
-        [update] = [each for each in track.now.history.values() if each.messages and each.messages[-1].text == text]
-        assert track.now.tree.origin(update.parent_id) == base.id, "an edit grows from the base of what it edits"
-        assert update.id not in before.history
-        track.reader.moves(update)
+        await self._writes(track, give, text, base.id)
         if answer:
             await self._resume(track, plan, take)
 
     async def _fork(self, track: Track, pick: int, plan: Plan, take: int | None) -> None:
         here, page = picked(list(track.now.history), pick), self.page(track)
-        update = Update("__start__", {"messages": [{"type": "human", "content": f"text {self.count}"}]})
-        give = partial(commands.fork, self.engine, track.id, checkpoint_id=here, updates=[update], **page)
+        said = {"type": "human", "content": f"text {self.count}"}
+        updates = [Update("__start__", {"messages": [said]})]
+        give = partial(commands.fork, self.engine, track.id, checkpoint_id=here, updates=updates, **page)
+        await self._writes(track, give, said["content"], here)
+        await self._resume(track, plan, take)
+
+    async def _writes(self, track: Track, give: Callable[[], Awaitable[Any]], text: str, base: str) -> None:
+        """What the command writes without a run grows from `base`, and HEAD moves there."""
         if track.run:
-            return await self.is_refused(track, RunInProgress, give)
+            raise NotHere
         await self._reload(track)
         assert await give()
-        track.last, before = give, track.now.history
+        track.last, before = give, track.now
         track.now = await look(track.story)
-        [made] = [each for each in track.now.history.values() if each.id not in before]
-        assert (made.parent_id, made.messages[:-1]) == (here, before[here].messages)
-        track.reader.moves(made)
-        await self._resume(track, plan, take)
+        [update] = [each for each in track.now.history.values() if each.messages and each.messages[-1].text == text]
+        assert track.now.tree.origin(update.parent_id) == track.now.tree.origin(base)
+        assert update.id not in before.history
+        track.reader.moves(update)
 
     async def _resume(self, track: Track, plan: Plan, take: int | None) -> None:
         await self._arrive(track)
