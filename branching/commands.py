@@ -22,18 +22,21 @@ from branching.exceptions import (
     BadText,
     EmptyMessage,
     HeadMoved,
+    HistoryLost,
     MessageTooLong,
     NoStart,
     NoSuchMessage,
     NoSuchQuestion,
     NotEditable,
+    NothingNext,
     NothingToRun,
     NotReplayable,
 )
+from branching.forks import Update
 from branching.limits import MESSAGE_MAX, TITLE_MAX
 from branching.models import IndexedCheckpoint, Message, Run, Thread
 from branching.standing import Standing, at_head
-from branching.types import Content, Update
+from branching.types import Content
 
 
 async def begin(
@@ -44,7 +47,7 @@ async def begin(
     What a dead run has left on the thread is taken in first, so that this one goes on from there.
     """
     await recovery.recover(engine, thread_id)
-    if command is send:
+    if command in (send, replay_from):
         arguments["engine"] = engine
     return await command(thread_id, **arguments)
 
@@ -125,6 +128,30 @@ def replay(
     run = _claim(thread, kind="replay", base=base.checkpoint_id, key=key)
     if run:
         heads.move(thread_id, base, why="replay", head_version=head_version, by=by, run=run)
+    return run
+
+
+@on_database
+@transaction.atomic
+def replay_from(
+    thread_id: UUID, *, checkpoint_id: str, head_version: int, engine: Engine, key: str | None = None, by: Any = None
+) -> Run | None:
+    """A run, yet to be executed, that goes on from any checkpoint once more; HEAD already waits there.
+
+    What was asked there is asked again. None where `key` was seen before. Raises `NoSuchCheckpoint`, `NothingNext`,
+    `HistoryLost`.
+    """
+    thread = heads.locked(thread_id)
+    row = index.checkpoint_of(thread_id, checkpoint_id)
+    # From the original, since LangGraph goes on from its newest copy in place; unless that was pruned.
+    origin = thread.checkpoints.filter(checkpoint_id=row.origin_id).first() or row
+    if not origin.next:
+        raise NothingNext
+    if not engine.saver.has(thread_id, origin.checkpoint_id):
+        raise HistoryLost
+    run = _claim(thread, kind="replay", base=origin.checkpoint_id, key=key)
+    if run:
+        heads.move(thread_id, origin, why="replay", head_version=head_version, by=by, run=run)
     return run
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, get_type_hints
 from uuid import uuid4
 
@@ -22,7 +23,7 @@ from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import BadFork, HistoryLost
 from branching.models import Run, Thread
-from branching.types import Checkpoint, Choice, Content, Field, Update
+from branching.types import Checkpoint, Content
 
 MESSAGES = "messages"
 
@@ -32,6 +33,41 @@ RUNTIME = {
     *("channel_versions", "versions_seen", "pending_writes", "pending_sends", "configurable", "as_node", "task_id"),
 }
 """What belongs to a checkpoint, and is no part of the state."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a graph's state, which a fork may change."""
+
+    name: str
+    kind: str
+    """Its type, in words."""
+    is_merged: bool
+    """Whether a new value is put together with what is there, by the field's reducer; otherwise it takes its place."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """New values for fields of a state, as if this node had written them."""
+
+    node: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a fork that is written as this node would lead to."""
+
+    node: str
+    """Several, where there are several updates."""
+    next: tuple[str, ...]
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """Why it is refused, by the fields' names; `as_node` for what concerns the node."""
+
+    @property
+    def is_dead_end(self) -> bool:
+        """Whether nothing would run after it."""
+        return not self.next and not self.problems
 
 
 def fields(graph: CompiledStateGraph) -> tuple[Field, ...]:

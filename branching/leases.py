@@ -43,6 +43,12 @@ def refuse_while_running(thread: Thread) -> None:
 
 
 @on_database
+def is_active(thread_id: UUID) -> bool:
+    """Whether a run is under way on the thread."""
+    return Run.objects.filter(thread_id=thread_id, status__in=Run.ACTIVE, lease_until__gte=timezone.now()).exists()
+
+
+@on_database
 def bury_all() -> int:
     """Mark all active runs as lost, for a process that knows itself to be the only one. How many that were."""
     threads = Run.objects.filter(status__in=Run.ACTIVE).values_list("thread", flat=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from django.db.models.functions import Cast, Substr
 from branching import index, lineage
 from branching.database import on_database
 from branching.models import Action, HeadMove, IndexedCheckpoint, Run, Thread
-from branching.types import ListedCheckpoint, Sieve
+from branching.types import ListedCheckpoint
 
 GIST = 120
 """Characters of a message that a list shows."""
@@ -38,6 +39,18 @@ COLUMNS = {
     "has_failed": "has_failed",
     "created_at": "created_at",
 }
+
+
+@dataclass(frozen=True)
+class Sieve:
+    """Which checkpoints a list is to show."""
+
+    source: str = ""
+    node: str = ""
+    """Where this node comes next."""
+    run: UUID | None = None
+    on_path: bool = False
+    """Only what HEAD grew from."""
 
 
 SIEVE = Sieve()

@@ -136,18 +136,6 @@ class ListedCheckpoint:
 
 
 @dataclass(frozen=True)
-class Sieve:
-    """Which checkpoints a list is to show."""
-
-    source: str = ""
-    node: str = ""
-    """Where this node comes next."""
-    run: UUID | None = None
-    on_path: bool = False
-    """Only what HEAD grew from."""
-
-
-@dataclass(frozen=True)
 class Version:
     """One message on screen, as one of its siblings: "2 / 3" is `position` 2 of `total` 3."""
 
@@ -351,41 +339,6 @@ class LedgerLine:
     """The booking that it made or cancelled."""
     created_at: datetime
     answered_at: datetime | None
-
-
-@dataclass(frozen=True)
-class Field:
-    """A field of a graph's state, which a fork may change."""
-
-    name: str
-    kind: str
-    """Its type, in words."""
-    is_merged: bool
-    """Whether a new value is put together with what is there, by the field's reducer; otherwise it takes its place."""
-
-
-@dataclass(frozen=True)
-class Update:
-    """New values for fields of a state, as if this node had written them."""
-
-    node: str
-    values: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What a fork that is written as this node would lead to."""
-
-    node: str
-    """Several, where there are several updates."""
-    next: tuple[str, ...]
-    problems: Mapping[str, str] = field(default_factory=dict)
-    """Why it is refused, by the fields' names; `as_node` for what concerns the node."""
-
-    @property
-    def is_dead_end(self) -> bool:
-        """Whether nothing would run after it."""
-        return not self.next and not self.problems
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.i18n import set_language
 
-from chatapp.views import accounts, actions, carrying, messages, runs, storage, threads
+from chatapp.views import accounts, actions, carrying, machine, messages, runs, storage, threads, travel
 
 thread = [
     path("", threads.show, name="thread"),
@@ -26,6 +26,11 @@ thread = [
     path("messages/<int:pk>/again/", messages.again, name="again"),
     path("runs/", runs.resume, name="runs"),
     path("runs/<uuid:run_id>/stop/", runs.stop, name="stop"),
+    path("checkpoints/", machine.show, name="checkpoints"),
+    path("checkpoints/<str:checkpoint_id>/state/", machine.state, name="state"),
+    path("checkpoints/<str:checkpoint_id>/difference/", machine.difference, name="difference"),
+    path("checkpoints/<str:checkpoint_id>/replay/", travel.replay, name="replay-from"),
+    path("checkpoints/<str:checkpoint_id>/fork/", travel.fork, name="fork"),
     path("checkpoints/<str:checkpoint_id>/", threads.checkpoint, name="checkpoint"),
     path("checkpoints/<str:checkpoint_id>/answer/", actions.answer, name="answer"),
     path("checkpoints/<str:checkpoint_id>/decide/", actions.decide_again, name="decide-again"),

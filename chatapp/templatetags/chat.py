@@ -19,7 +19,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from branching import failures
+from branching import failures, inspection
 from branching.assistants import Assistant
 from branching.assistants.cards import Card
 from branching.models import Thread
@@ -73,6 +73,12 @@ def pretty(text: str) -> str:
     except ValueError:
         return text
     return json.dumps(found, ensure_ascii=False, indent=2)
+
+
+@register.filter
+def as_json(value: Any) -> str:
+    """A plain value, laid out in lines."""
+    return inspection.pretty(value)
 
 
 @register.filter

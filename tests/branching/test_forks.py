@@ -8,8 +8,8 @@ import pytest
 
 from branching import check, commands, forks, history
 from branching.exceptions import BadFork, HeadMoved, NoStart, NoSuchCheckpoint, RunInProgress
+from branching.forks import Choice, Update
 from branching.models import HeadMove, IndexedCheckpoint, Run, StoredCheckpoint, StoredWrites
-from branching.types import Choice, Update
 from tests.branching.conftest import Story, ending
 from tests.branching.desk import SUITE, YES, Guest, guest
 from tests.branching.test_chains import TWO_TURNS, chain, drawn

@@ -11,8 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from branching import history, listing
 from branching.database import on_database
 from branching.exceptions import NoSuchCheckpoint
+from branching.listing import Sieve
 from branching.models import IndexedCheckpoint
-from branching.types import ListedCheckpoint, Sieve
+from branching.types import ListedCheckpoint
 from tests.branching.conftest import Story, answers
 from tests.branching.models import Scripted
 

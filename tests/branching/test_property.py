@@ -28,10 +28,11 @@ from branching import check, commands, heads, history, index, recovery, threads,
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import BranchingError, HeadMoved, NothingToUndo, RunInProgress
+from branching.forks import Update
 from branching.local_model import LocalModel
 from branching.models import HeadMove, IndexedCheckpoint, Message, Thread
 from branching.saver import DjangoSaver
-from branching.types import Checkpoint, CheckpointSaved, RunEnded, ThreadView, Token, Update, Version
+from branching.types import Checkpoint, CheckpointSaved, RunEnded, ThreadView, Token, Version
 from tests.branching.conftest import Reply, Story
 from tests.branching.models import models_with
 from tests.branching.reader import Journey, Reader
@@ -322,9 +323,8 @@ class Stories(RuleBasedStateMachine):
     async def _fork(self, track: Track, pick: int, plan: Plan, take: int | None) -> None:
         here, page = picked(list(track.now.history), pick), self.page(track)
         said = {"type": "human", "content": f"text {self.count}"}
-        updates = [Update("__start__", {"messages": [said]})]
-        give = partial(commands.fork, self.engine, track.id, checkpoint_id=here, updates=updates, **page)
-        await self._writes(track, give, said["content"], here)
+        given = {"checkpoint_id": here, "updates": [Update("__start__", {"messages": [said]})], **page}
+        await self._writes(track, partial(commands.fork, self.engine, track.id, **given), said["content"], here)
         await self._resume(track, plan, take)
 
     async def _writes(self, track: Track, give: Callable[[], Awaitable[Any]], text: str, base: str) -> None:

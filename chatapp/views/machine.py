@@ -1,0 +1,109 @@
+"""The time machine: all checkpoints of a thread, each of them whole, and what tells two apart. Reads only."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from branching import assistants, forecast, forks, inspection, leases, listing
+from branching.exceptions import NoSuchCheckpoint
+from branching.models import Thread
+from chatapp import engine
+from chatapp.accounts import person_required
+from chatapp.forms.machine import SOURCES, ListForm
+from chatapp.http import PersonRequest, answers_errors, sidebar, thread_or_404
+
+ON_A_PAGE = 50
+
+MESSAGES_SHOWN = 50
+"""Messages of a state that its page shows, the last ones; the JSON has all."""
+
+
+@require_GET
+@never_cache
+@person_required
+@answers_errors
+async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
+    """The checkpoints of the thread, newest first. A page that is open asks again and again, and hears of news only."""
+    thread = await thread_or_404(request, thread_id)
+    asked = ListForm.read(request.GET)
+    if request.htmx and asked["seen"] == thread.revision:
+        return HttpResponse(status=204)
+    context = await _list(thread, asked)
+    if request.htmx:
+        return render(request, "machine/_list.html", context)
+    return render(request, "machine/list.html", {**context, **await sidebar(request)})
+
+
+async def _list(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
+    found = await listing.checkpoints(
+        thread.pk, before=asked["before"] or None, limit=ON_A_PAGE + 1, sieve=asked["sieve"]
+    )
+    rows = found[:ON_A_PAGE]
+    kept = {key: asked[key] for key in ("source", "node", "run", "path", "compare") if asked[key]}
+    return {
+        "thread": thread,
+        "assistant": assistants.get(thread.assistant),
+        "rows": rows,
+        "asked": asked,
+        "sources": SOURCES,
+        "nodes": forks.nodes(engine.get().graph(thread.assistant)),
+        "is_running": await leases.is_active(thread.pk),
+        "here": _address(thread, kept),
+        "older": _address(thread, {**kept, "before": rows[-1].id}) if len(found) > ON_A_PAGE else "",
+        "poll": "" if asked["before"] else _address(thread, {**kept, "seen": thread.revision}),
+    }
+
+
+def _address(thread: Thread, fields: dict[str, Any]) -> str:
+    path = reverse("checkpoints", args=[thread.pk])
+    return f"{path}?{urlencode(fields)}" if fields else path
+
+
+@require_GET
+@never_cache
+@person_required
+@answers_errors
+async def state(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> HttpResponse:
+    """One checkpoint with everything in it, for ever at this address; with `?raw`, as JSON."""
+    thread = await thread_or_404(request, thread_id)
+    found = await inspection.read(engine.get(), thread, checkpoint_id)
+    if "raw" in request.GET:
+        return JsonResponse(found.raw, json_dumps_params={"ensure_ascii": False, "indent": 2})
+    messages = found.values.get(forks.MESSAGES) or []
+    context = {
+        "thread": thread,
+        "assistant": assistants.get(thread.assistant),
+        "found": found,
+        "messages": messages[-MESSAGES_SHOWN:],
+        "left_out": max(len(messages) - MESSAGES_SHOWN, 0),
+        "others": {name: value for name, value in found.values.items() if name != forks.MESSAGES},
+        "forecast": await forecast.of(engine.get(), thread, checkpoint_id),
+    }
+    return render(request, "machine/state.html", {**context, **await sidebar(request)})
+
+
+@require_GET
+@never_cache
+@person_required
+@answers_errors
+async def difference(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> HttpResponse:
+    """What tells another checkpoint, `with`, from this one. Without it one is picked from the list."""
+    thread = await thread_or_404(request, thread_id)
+    other = request.GET.get("with")
+    if not other:
+        if not await thread.checkpoints.filter(checkpoint_id=checkpoint_id).aexists():
+            raise NoSuchCheckpoint
+        return redirect(_address(thread, {"compare": checkpoint_id}))
+    old = await inspection.read(engine.get(), thread, checkpoint_id)
+    new = await inspection.read(engine.get(), thread, other)
+    context = {"thread": thread, "assistant": assistants.get(thread.assistant), "old": old, "new": new}
+    context["differences"] = inspection.differences(old, new)
+    return render(request, "machine/difference.html", {**context, **await sidebar(request)})

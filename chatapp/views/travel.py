@@ -1,0 +1,136 @@
+"""Time travel by hand: to run again from any checkpoint, and to change the state there."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from branching import assistants, commands, forecast, forks, inspection
+from branching.exceptions import BadFork, BranchingError, MayActAgain, NotFound
+from branching.forks import Choice
+from branching.models import Thread
+from chatapp import engine, stream
+from chatapp.accounts import person_required
+from chatapp.forms.machine import UPDATES, ConsentForm, updates_in
+from chatapp.http import PersonRequest, answers_errors, sidebar, status_of, thread_or_404
+from chatapp.runner import runner
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+@person_required
+@answers_errors
+async def replay(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> HttpResponse:
+    """Say what would run again from this checkpoint, then run it."""
+    thread = await thread_or_404(request, thread_id)
+    ahead = await forecast.of(engine.get(), thread, checkpoint_id)
+    if request.method == "GET":
+        return await _replay_page(request, thread, checkpoint_id, ahead)
+    try:
+        command = ConsentForm.read(request.POST)
+        if not command.pop("confirmed") and ahead.needs_consent:
+            raise MayActAgain
+        given = {"checkpoint_id": checkpoint_id, "by": request.user, **command}
+        await runner.begin(commands.replay_from, thread_id, **given)
+    except NotFound:
+        raise
+    except BranchingError as error:
+        return await _replay_page(request, await thread_or_404(request, thread_id), checkpoint_id, ahead, error)
+    return await _done(request, thread_id)
+
+
+async def _replay_page(
+    request: PersonRequest, thread: Thread, checkpoint_id: str, ahead: forecast.Forecast, error: Any = None
+) -> HttpResponse:
+    found = await inspection.read(engine.get(), thread, checkpoint_id)
+    context = {"thread": thread, "found": found, "forecast": ahead, **_told(error), **await sidebar(request)}
+    context["assistant"] = assistants.get(thread.assistant)
+    return render(request, "machine/replay.html", context, status=status_of(error) if error else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+@person_required
+@answers_errors
+async def fork(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> HttpResponse:
+    """Change the state at this checkpoint: look what would come of it, then do it."""
+    thread = await thread_or_404(request, thread_id)
+    if request.method == "GET":
+        return await _fork_page(request, thread, checkpoint_id)
+    looked: Choice | None = None
+    try:
+        command = ConsentForm.read(request.POST)
+        updates, confirmed = updates_in(request.POST), command.pop("confirmed")
+        looked = await forks.outlook(engine.get(), thread, checkpoint_id, updates)
+        if looked.problems:
+            raise BadFork(looked.problems)
+        if "preview" in request.POST:
+            return await _fork_page(request, thread, checkpoint_id, looked)
+        ahead = await forecast.of(engine.get(), thread, checkpoint_id, looked.next)
+        if ahead.needs_consent and not confirmed:
+            raise MayActAgain
+        await runner.renew(thread_id)
+        given = {"checkpoint_id": checkpoint_id, "updates": updates, "by": request.user, **command}
+        await commands.fork(engine.get(), thread_id, **given)
+    except NotFound:
+        raise
+    except BranchingError as error:
+        return await _fork_page(request, await thread_or_404(request, thread_id), checkpoint_id, looked, error)
+    return await _done(request, thread_id)
+
+
+async def _fork_page(
+    request: PersonRequest,
+    thread: Thread,
+    checkpoint_id: str,
+    looked: Choice | None = None,
+    error: BranchingError | None = None,
+) -> HttpResponse:
+    found = await inspection.read(engine.get(), thread, checkpoint_id)
+    is_good = looked is not None and not looked.problems
+    following = looked.next if is_good else None
+    problems = dict(getattr(error, "problems", {}))
+    fields = forks.fields(engine.get().graph(thread.assistant))
+    context = {
+        "thread": thread,
+        "assistant": assistants.get(thread.assistant),
+        "found": found,
+        "choices": await forks.choices(engine.get(), thread, checkpoint_id),
+        "blocks": [_block(number, fields, found, request.POST) for number in UPDATES],
+        "looked": looked if is_good else None,
+        "forecast": await forecast.of(engine.get(), thread, checkpoint_id, following),
+        "problems": problems,
+        **_told(error),
+        **await sidebar(request),
+    }
+    return render(request, "machine/fork.html", context, status=status_of(error) if error else 200)
+
+
+def _block(number: int, fields: Any, found: inspection.Inspection, typed: Any) -> dict[str, Any]:
+    """One update of the form, with what was typed into it."""
+    shown = [
+        {
+            "field": field,
+            "name": f"set-{number}-{field.name}",
+            "typed": typed.get(f"set-{number}-{field.name}", ""),
+            "now": inspection.pretty(found.values[field.name]) if field.name in found.values else "",
+        }
+        for field in fields
+    ]
+    return {"number": number, "node": typed.get(f"node-{number}", ""), "fields": shown}
+
+
+def _told(error: BranchingError | None) -> dict[str, str]:
+    return {"error": gettext(str(error)) if error else ""}
+
+
+async def _done(request: PersonRequest, thread_id: UUID) -> HttpResponse:
+    await stream.announce(thread_id)
+    await stream.announce_list(request.user.pk)
+    return redirect("thread", thread_id)
