@@ -31,6 +31,7 @@ COLUMNS = {
     "kind": "message__kind",
     "depth": "message__depth",
     "gist": "gist",
+    "call": "message__data__tool_calls__0__name",
     "by": "by",
     "is_head": "is_head",
     "on_path": "on_path",

@@ -112,6 +112,8 @@ class ListedCheckpoint:
     """How many messages it holds."""
     gist: str | None
     """How that message begins."""
+    call: str | None
+    """The tool that it calls first."""
     by: str | None
     """The name of the person whose command caused it."""
     is_head: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -97,12 +98,15 @@ async def _fork_page(
     following = looked.next if is_good else None
     problems = dict(getattr(error, "problems", {}))
     fields = forks.fields(engine.get().graph(thread.assistant))
+    choices = await forks.choices(engine.get(), thread, checkpoint_id)
+    blocks = [_block(number, fields, found, request.POST) for number in UPDATES]
+    blocks[0]["node"] = blocks[0]["node"] or _likely(choices, found)
     context = {
         "thread": thread,
         "assistant": assistants.get(thread.assistant),
         "found": found,
-        "choices": await forks.choices(engine.get(), thread, checkpoint_id),
-        "blocks": [_block(number, fields, found, request.POST) for number in UPDATES],
+        "choices": choices,
+        "blocks": blocks,
         "looked": looked if is_good else None,
         "forecast": await forecast.of(engine.get(), thread, checkpoint_id, following),
         "problems": problems,
@@ -124,6 +128,12 @@ def _block(number: int, fields: Any, found: inspection.Inspection, typed: Any) -
         for field in fields
     ]
     return {"number": number, "node": typed.get(f"node-{number}", ""), "fields": shown}
+
+
+def _likely(choices: Sequence[Choice], found: inspection.Inspection) -> str:
+    """The node after which the same comes next as now, or else anything."""
+    same = [choice for choice in choices if choice.next == found.next]
+    return next((choice.node for choice in [*same, *choices] if choice.next), "")
 
 
 def _told(error: BranchingError | None) -> dict[str, str]:
