@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import BooleanField, Case, Exists, OuterRef, QuerySet, Subquery, TextField, When
-from django.db.models.functions import Cast, Substr
+from django.db.models import BooleanField, Case, Exists, F, OuterRef, QuerySet, Subquery, TextField, When
+from django.db.models.functions import Cast, Coalesce, Substr
 
-from branching import index, lineage
+from branching import index, lanes, lineage
 from branching.database import on_database
+from branching.lanes import Place
 from branching.models import Action, HeadMove, IndexedCheckpoint, Run, Thread
 from branching.types import ListedCheckpoint
 
@@ -78,6 +79,13 @@ def some(thread_id: UUID, **which: Any) -> list[ListedCheckpoint]:
     return _listed(thread_id, IndexedCheckpoint.objects.filter(thread_id=thread_id, **which))
 
 
+@on_database
+def places(thread_id: UUID) -> dict[str, Place]:
+    """Where each checkpoint of the thread stands in the drawing of them all."""
+    rows = IndexedCheckpoint.objects.filter(thread_id=thread_id).annotate(on_path=_on_path(thread_id))
+    return lanes.draw(rows.order_by("-pk").values_list("checkpoint_id", "parent_id", "on_path"))
+
+
 def _sifted(thread_id: UUID, sieve: Sieve) -> QuerySet[IndexedCheckpoint]:
     rows = IndexedCheckpoint.objects.filter(thread_id=thread_id)
     if sieve.source:
@@ -101,12 +109,18 @@ def _marks(thread_id: UUID) -> dict[str, Any]:
     grown = IndexedCheckpoint.objects.filter(thread=OuterRef("thread"), parent_id=OuterRef("checkpoint_id"))
     asked = Action.objects.filter(**here, payload__isnull=False, answer__isnull=True)
     failed = Run.objects.filter(thread=OuterRef("thread"), tip=OuterRef("checkpoint_id"), status=Run.Status.FAILED)
+    owner = F("thread__owner__username")
     return {
         "gist": Substr("message__text", 1, GIST),
-        "by": Subquery(moves.values("by__username")[:1]),
+        # The move of an edit or a fork passes on to the run that answers it; whoever has a thread gives its commands.
+        "by": Case(When(run=None, then=None), default=Coalesce(Subquery(moves.values("by__username")[:1]), owner)),
         "is_head": Exists(Thread.objects.filter(pk=OuterRef("thread"), head=OuterRef("checkpoint_id"))),
-        "on_path": Case(When(pk__in=lineage.shown(thread_id), then=True), default=False, output_field=BooleanField()),
+        "on_path": _on_path(thread_id),
         "is_tip": ~Exists(grown),
         "is_waiting": Exists(asked),
         "has_failed": Exists(failed),
     }
+
+
+def _on_path(thread_id: UUID) -> Case:
+    return Case(When(pk__in=lineage.shown(thread_id), then=True), default=False, output_field=BooleanField())

@@ -27,6 +27,7 @@ thread = [
     path("runs/", runs.resume, name="runs"),
     path("runs/<uuid:run_id>/stop/", runs.stop, name="stop"),
     path("checkpoints/", machine.show, name="checkpoints"),
+    path("checkpoints/check/", machine.consistency, name="check"),
     path("checkpoints/<str:checkpoint_id>/state/", machine.state, name="state"),
     path("checkpoints/<str:checkpoint_id>/difference/", machine.difference, name="difference"),
     path("checkpoints/<str:checkpoint_id>/replay/", travel.replay, name="replay-from"),

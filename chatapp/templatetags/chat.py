@@ -22,7 +22,10 @@ from django.utils.translation import gettext
 from branching import failures, inspection
 from branching.assistants import Assistant
 from branching.assistants.cards import Card
+from branching.lanes import Place
 from branching.models import Thread
+from branching.types import ListedCheckpoint
+from chatapp import lanes
 from chatapp import markdown as markdown_
 
 register = template.Library()
@@ -130,3 +133,9 @@ def address(name: str, *args: Any) -> str:
 def icon(name: str) -> SafeString:
     """A drawing of `templates/_icons.html` in the colour of the text around it."""
     return format_html('<svg class="icon" aria-hidden="true"><use href="#icon-{}"></use></svg>', name)
+
+
+@register.simple_tag
+def lanes_of(place: Place, width: int, row: ListedCheckpoint) -> SafeString:
+    """The lanes beside a checkpoint in the list, as a drawing."""
+    return lanes.draw(place, width, row)

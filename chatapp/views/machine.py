@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from branching import assistants, forecast, forks, inspection, leases, listing
+from branching import assistants, check, forecast, forks, inspection, leases, listing
 from branching.exceptions import NoSuchCheckpoint
 from branching.models import Thread
 from chatapp import engine
@@ -21,6 +21,9 @@ from chatapp.forms.machine import SOURCES, ListForm
 from chatapp.http import PersonRequest, answers_errors, sidebar, thread_or_404
 
 ON_A_PAGE = 50
+
+LANES = 12
+"""Branches that are drawn beside each other; what stands further out is drawn in the last one."""
 
 MESSAGES_SHOWN = 50
 """Messages of a state that its page shows, the last ones; the JSON has all."""
@@ -47,11 +50,15 @@ async def _list(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
         thread.pk, before=asked["before"] or None, limit=ON_A_PAGE + 1, sieve=asked["sieve"]
     )
     rows = found[:ON_A_PAGE]
+    # Of a list with gaps the lines would lead nowhere.
+    places = await listing.places(thread.pk) if asked["sieve"] == listing.SIEVE else {}
+    drawn = [places.get(row.id) for row in rows]
     kept = {key: asked[key] for key in ("source", "node", "run", "path", "compare") if asked[key]}
     return {
         "thread": thread,
         "assistant": assistants.get(thread.assistant),
-        "rows": rows,
+        "lines": list(zip(rows, drawn, strict=True)),
+        "lanes": min(max((place.width for place in drawn if place), default=0), LANES),
         "asked": asked,
         "sources": SOURCES,
         "nodes": forks.nodes(engine.get().graph(thread.assistant)),
@@ -88,6 +95,18 @@ async def state(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> 
         "forecast": await forecast.of(engine.get(), thread, checkpoint_id),
     }
     return render(request, "machine/state.html", {**context, **await sidebar(request)})
+
+
+@require_GET
+@never_cache
+@person_required
+@answers_errors
+async def consistency(request: PersonRequest, thread_id: UUID) -> HttpResponse:
+    """Whether what the pages know of the thread agrees with its checkpoints. Reads all of them."""
+    thread = await thread_or_404(request, thread_id)
+    found = await check.check(engine.get(), thread)
+    context = {"thread": thread, "findings": found, "assistant": assistants.get(thread.assistant)}
+    return render(request, "machine/consistency.html", {**context, **await sidebar(request)})
 
 
 @require_GET

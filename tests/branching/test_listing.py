@@ -94,7 +94,7 @@ async def test_it_marks_head_and_what_head_grew_from(story: Story) -> None:
     assert {each.id for each in listed.values() if each.on_path} == way < set(listed)
     assert [each.id for each in listed.values() if each.is_head] == [head]
     assert sorted(each.gist for each in listed.values() if each.is_tip) == ["回复：h1", ("回复：" + "h2 " * 100)[:120]]
-    assert {each.by for each in listed.values()} == {None}, "the story gives no names"
+    assert {each.by for each in listed.values()} == {"alice"}
 
 
 async def test_case_75_it_is_sifted_by_source_node_run_and_branch(story: Story) -> None:

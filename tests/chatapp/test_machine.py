@@ -240,3 +240,19 @@ async def test_a_link_from_the_conversation_leads_there(tab: Tab) -> None:
     text = (await tab.client.get(tab.url)).content.decode()
     assert f'href="{tab.url}checkpoints/"' in text
     assert await Message.objects.filter(thread=tab.thread).acount() == 2
+
+
+async def test_the_lanes_are_drawn_where_the_list_has_no_gaps(tab: Tab) -> None:
+    await tab.send("h1")
+    await tab.post(f"messages/{(await tab.view()).versions[1].pk}/replay/")
+    await tab.rest()
+    assert re.findall(r'data-lane="(\d+)"', await page(tab)) == ["0", "0", "1", "0", "0", "0"]
+    assert 'class="lanes"' not in await page(tab, "?source=loop")
+
+
+async def test_the_check_says_that_all_agrees_or_what_does_not(tab: Tab) -> None:
+    await tab.send("h1")
+    assert 'data-findings="0"' in await page(tab, "check/")
+    await IndexedCheckpoint.objects.filter(thread=tab.thread, next=["reply"]).aupdate(step=9)
+    text = await page(tab, "check/")
+    assert 'data-findings="1"' in text and "step is 9, not 1" in text and "--repair" in text
