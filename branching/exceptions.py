@@ -143,9 +143,9 @@ class NothingNext(Invalid):
 class BadFork(Invalid):
     """The state can't be changed like this. Nothing was changed."""
 
-    def __init__(self, problems: Mapping[str, str]) -> None:
+    def __init__(self, problems: Mapping[str, str] | None = None) -> None:
         super().__init__()
-        self.problems = dict(problems)
+        self.problems = dict(problems or {})
         """What is wrong, by the names of the fields."""
 
 

@@ -22,6 +22,9 @@ from chatapp.forms.machine import UPDATES, ConsentForm, updates_in
 from chatapp.http import PersonRequest, answers_errors, sidebar, status_of, thread_or_404
 from chatapp.runner import runner
 
+EXAMPLE = '[{"type": "human", "content": "…"}]'
+"""What one may write for messages."""
+
 
 @require_http_methods(["GET", "POST"])
 @never_cache
@@ -123,6 +126,7 @@ def _block(number: int, fields: Any, found: inspection.Inspection, typed: Any) -
             "field": field,
             "name": f"set-{number}-{field.name}",
             "typed": typed.get(f"set-{number}-{field.name}", ""),
+            "example": EXAMPLE if field.name == forks.MESSAGES else "JSON",
             "now": inspection.pretty(found.values[field.name]) if field.name in found.values else "",
         }
         for field in fields
