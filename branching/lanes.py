@@ -3,8 +3,10 @@ of its own until it meets the checkpoint it grew from. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import count
 
 
@@ -26,21 +28,30 @@ class Place:
         return max((self.lane, *self.passing, *self.joining)) + 1
 
 
-def draw(checkpoints: Iterable[tuple[str, str | None, bool]]) -> dict[str, Place]:
-    """The place of each checkpoint by its id. Given are id, parent, and whether it is on the visible path, of all
-    checkpoints of a thread, children before parents."""
-    rows = list(checkpoints)
-    known = {name for name, _parent, _on_path in rows}
-    wanted: dict[int, str] = {}
+def draw(checkpoints: Iterable[tuple[str, str | None, bool]], only: Container[str] | None = None) -> dict[str, Place]:
+    """The place of each checkpoint by its id, or of those in `only`.
+
+    Given are id, parent, and whether it is on the visible path, children before parents; no parent where it is gone.
+    """
+    wanted: dict[str, list[int]] = defaultdict(list)
+    used: set[int] = set()
+    free: list[int] = []
+    fresh = count(1)
     places = {}
-    for name, parent, on_path in rows:
-        joining = tuple(sorted(lane for lane, want in wanted.items() if want == name))
-        passing = tuple(sorted(lane for lane in wanted if lane not in joining))
-        # What is shown grew from what is shown, so the first lane is free for it.
-        lane = 0 if on_path else joining[0] if joining else next(each for each in count(1) if each not in wanted)
-        for each in joining:
-            del wanted[each]
-        if parent in known:
-            wanted[lane] = parent
-        places[name] = Place(lane, passing, joining, parent in known)
+    for name, parent, on_path in checkpoints:
+        joining = sorted(wanted.pop(name, ()))
+        if on_path:
+            lane = 0  # free for it, since what is shown grew from what is shown
+        elif joining:
+            lane = joining[0]
+        else:
+            lane = heappop(free) if free else next(fresh)
+        used.difference_update(joining)
+        if only is None or name in only:
+            places[name] = Place(lane, tuple(sorted(used)), tuple(joining), parent is not None)
+        if parent is not None:
+            wanted[parent].append(lane)
+            used.add(lane)
+        for left in {lane, *joining} - used - {0}:
+            heappush(free, left)
     return places

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -80,10 +81,17 @@ def some(thread_id: UUID, **which: Any) -> list[ListedCheckpoint]:
 
 
 @on_database
-def places(thread_id: UUID) -> dict[str, Place]:
-    """Where each checkpoint of the thread stands in the drawing of them all."""
-    rows = IndexedCheckpoint.objects.filter(thread_id=thread_id).annotate(on_path=_on_path(thread_id))
-    return lanes.draw(rows.order_by("-pk").values_list("checkpoint_id", "parent_id", "on_path"))
+def places(thread_id: UUID, rows: Sequence[ListedCheckpoint]) -> dict[str, Place]:
+    """Where these checkpoints, which follow each other in the list of all, stand in the drawing of them all."""
+    if not rows:
+        return {}
+    known = IndexedCheckpoint.objects.filter(thread_id=thread_id)
+    parents = known.filter(checkpoint_id=OuterRef("parent_id")).values("checkpoint_id")[:1]
+    last = known.filter(checkpoint_id=rows[-1].id).values("pk")[:1]
+    # What came before them changes nothing of it.
+    above = known.filter(pk__gte=Subquery(last)).annotate(parent=Subquery(parents), on_path=_on_path(thread_id))
+    drawn = above.order_by("-pk").values_list("checkpoint_id", "parent", "on_path")
+    return lanes.draw(drawn.iterator(), {row.id for row in rows})
 
 
 def _sifted(thread_id: UUID, sieve: Sieve) -> QuerySet[IndexedCheckpoint]:

@@ -51,7 +51,7 @@ async def _list(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
     )
     rows = found[:ON_A_PAGE]
     # Of a list with gaps the lines would lead nowhere.
-    places = await listing.places(thread.pk) if asked["sieve"] == listing.SIEVE else {}
+    places = await listing.places(thread.pk, rows) if asked["sieve"] == listing.SIEVE else {}
     drawn = [places.get(row.id) for row in rows]
     kept = {key: asked[key] for key in ("source", "node", "run", "path", "compare") if asked[key]}
     return {

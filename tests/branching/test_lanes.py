@@ -53,7 +53,7 @@ def test_a_lane_that_has_ended_is_used_again() -> None:
 
 
 def test_what_grew_from_a_checkpoint_that_is_gone_begins_a_lane_of_its_own() -> None:
-    assert drawn("b pruned", "a *") == {"b": Place(1, (), (), False), "a": Place(0, (), (), False)}
+    assert drawn("b", "a *") == {"b": Place(1, (), (), False), "a": Place(0, (), (), False)}
 
 
 @settings(max_examples=50, deadline=None)
@@ -77,3 +77,10 @@ def test_whatever_the_tree_each_line_leads_from_child_to_parent(picks: list[int]
             assert place.lane not in follows
             follows[place.lane] = parent
     assert not follows
+
+
+def test_those_that_are_asked_for_stand_where_they_stand_among_all() -> None:
+    rows = [("d", "a", True), ("c", "b", False), ("b", "a", False), ("a", None, True)]
+    every = lanes.draw(rows)
+    assert lanes.draw(rows, {"b"}) == {"b": every["b"]}
+    assert lanes.draw(rows[:3]) == {name: every[name] for name in "dcb"}
