@@ -12,9 +12,9 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from branching import assistants, commands, forecast, forks, inspection
+from branching import assistants, commands, explain, forecast, forks, inspection
 from branching.exceptions import BadFork, BranchingError, MayActAgain, NotFound
-from branching.forks import Choice
+from branching.forks import Choice, Update
 from branching.models import Thread
 from chatapp import engine, stream
 from chatapp.accounts import person_required
@@ -54,7 +54,8 @@ async def _replay_page(
 ) -> HttpResponse:
     found = await inspection.read(engine.get(), thread, checkpoint_id)
     context = {"thread": thread, "found": found, "forecast": ahead, **_told(error), **await sidebar(request)}
-    context["assistant"] = assistants.get(thread.assistant)
+    context |= {"assistant": assistants.get(thread.assistant)}
+    context |= {"explanation": await explain.replay(thread, checkpoint_id)}
     return render(request, "machine/replay.html", context, status=status_of(error) if error else 200)
 
 
@@ -68,6 +69,7 @@ async def fork(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> H
     if request.method == "GET":
         return await _fork_page(request, thread, checkpoint_id)
     looked: Choice | None = None
+    updates: list[Update] = []
     try:
         command = ConsentForm.read(request.POST)
         updates, confirmed = updates_in(request.POST), command.pop("confirmed")
@@ -75,7 +77,7 @@ async def fork(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> H
         if looked.problems:
             raise BadFork(looked.problems)
         if "preview" in request.POST:
-            return await _fork_page(request, thread, checkpoint_id, looked)
+            return await _fork_page(request, thread, checkpoint_id, looked, updates)
         ahead = await forecast.of(engine.get(), thread, checkpoint_id, looked.next)
         if ahead.needs_consent and not confirmed:
             raise MayActAgain
@@ -85,7 +87,8 @@ async def fork(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> H
     except NotFound:
         raise
     except BranchingError as error:
-        return await _fork_page(request, await thread_or_404(request, thread_id), checkpoint_id, looked, error)
+        now = await thread_or_404(request, thread_id)
+        return await _fork_page(request, now, checkpoint_id, looked, updates, error)
     return await _done(request, thread_id)
 
 
@@ -94,6 +97,7 @@ async def _fork_page(
     thread: Thread,
     checkpoint_id: str,
     looked: Choice | None = None,
+    updates: Sequence[Update] = (),
     error: BranchingError | None = None,
 ) -> HttpResponse:
     found = await inspection.read(engine.get(), thread, checkpoint_id)
@@ -111,6 +115,7 @@ async def _fork_page(
         "choices": choices,
         "blocks": blocks,
         "looked": looked if is_good else None,
+        "explanation": explain.fork(thread, checkpoint_id, updates) if is_good else None,
         "forecast": await forecast.of(engine.get(), thread, checkpoint_id, following),
         "problems": problems,
         **_told(error),

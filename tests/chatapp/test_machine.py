@@ -136,6 +136,7 @@ async def test_a_fork_is_looked_at_and_then_made(tab: Tab) -> None:
     given = {"node-0": "booking", "set-0-messages": '[{"type": "human", "content": "more"}]'}
     looked = await send_form(tab, f"{known[3]}/fork/", preview="1", **given)
     assert 'data-looked="reply"' in looked.content.decode()
+    assert looked.content.decode().count("data-request") == 2 and "abulk_update_state" in looked.content.decode()
     assert "&quot;content&quot;: &quot;more&quot;" in looked.content.decode(), "what was typed is still there"
     assert await ids(tab) == known
     made = await send_form(tab, f"{known[3]}/fork/", **given)
