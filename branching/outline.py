@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 from uuid import UUID
 
@@ -83,7 +84,24 @@ class Outline:
         for row in self.rows.values():
             introduced.setdefault(row.message, row)
         # Every other message came together with one of these.
-        yield from (self.rows[row.parent] for row in introduced.values() if row.parent in self.rows)
+        for row in introduced.values():
+            if parent := self.rows.get(row.parent):
+                yield parent
+                yield from self._starts(parent, row.message)
+
+    def _starts(self, parent: Row, message: int | None) -> Iterator[Row]:
+        """Where a fork has changed messages in their places: what ends just before each of them, above `parent`."""
+        if message is None or parent.message in (None, message, self.messages[message]):
+            return
+        before = set(self.path(parent.message))
+        changed = list(takewhile(lambda each: each not in before, self.path(message)))
+        if not changed or self.messages[changed[-1]] == parent.message:
+            return
+        above = {}
+        while row := self.rows.get(parent.parent):
+            above.setdefault(row.message, row)
+            parent = row
+        yield from (above[start] for each in changed if (start := self.messages[each]) in above)
 
     def needed(self, places: Iterable[str | None]) -> set[str]:
         """The checkpoints that a button leads to, or one of these places."""

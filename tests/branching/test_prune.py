@@ -17,12 +17,14 @@ from django.utils import timezone
 from branching import prune, sizes, threads
 from branching.database import on_database
 from branching.engine import Engine
-from branching.exceptions import Conflict, HeadMoved, NotFinished, RunInProgress
+from branching.exceptions import Conflict, HeadMoved, NoStart, NotFinished, RunInProgress
+from branching.forks import Update
 from branching.models import StoredThread, Thread
 from branching.prune import Loss, Rules
 from chatapp.management.commands.prune import PAUSE
 from tests.branching.conftest import Story, answers, expire, is_token, screen
 from tests.branching.models import HANG, Scripted
+from tests.branching.test_forks import fork
 from tests.branching.wander import Offered, Wanderer, is_anywhere, places, said
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -65,6 +67,37 @@ async def test_case_66_after_any_story_everything_offered_is_offered_still(chat:
     await assert_whole(chat)
     assert await pruned(chat, TIPS) == Loss(0, 0, 0)
     await everything_works(chat, offered)
+
+
+async def test_case_66_what_was_changed_in_its_place_can_be_edited_and_regenerated_still(chat: Story) -> None:
+    """
+    h1 ── a1 ── h2 ── a2
+    h1'── a1 ── h2 ── a2         (a fork at the end; Edit of h1' begins at the root)
+    h1 ── other                  (a fork after a1; its Regenerate begins where a1 began)
+    """
+    answers(chat, Scripted(replies=("a1", "a2")))
+    await chat.send("h1")
+    end = (await chat.view()).head
+    reply = (await chat.version(1)).message_id
+    await chat.send("h2")
+    first = (await chat.version(0)).message_id
+    changed = {"type": "human", "content": "h1'", "id": first}
+    await fork(chat, (await chat.view()).head, Update("model", {"messages": [changed]}))
+    in_place, _, question, answer = (await chat.view()).versions
+    other = {"type": "ai", "content": "other", "id": reply}
+    await fork(chat, end, Update("model", {"messages": [other]}))
+    replaced = await chat.version(1)
+    await pruned(chat, TIPS)
+    await assert_whole(chat)
+    await chat.replay(replaced)
+    assert [version.total for version in (await chat.view()).versions] == [2, 3]
+    await chat.switch(answer)
+    for command in (chat.replay(answer), chat.edit(question, "x")):
+        with pytest.raises(NoStart):
+            await command
+    await chat.edit(in_place, "h1''")
+    assert (await chat.version(0)).total == 3
+    await assert_whole(chat)
 
 
 async def everything_works(chat: Story, offered: Offered) -> None:
