@@ -14,16 +14,13 @@ from uuid import UUID
 
 from django.db import transaction
 
-from branching import actions, forks, heads, index, leases, recovery, runs
+from branching import actions, assistants, forks, heads, index, leases, recovery, runs
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import (
     AnswerFirst,
-    BadText,
-    EmptyMessage,
     HeadMoved,
     HistoryLost,
-    MessageTooLong,
     NoStart,
     NoSuchMessage,
     NoSuchQuestion,
@@ -33,10 +30,11 @@ from branching.exceptions import (
     NotReplayable,
 )
 from branching.forks import Update
-from branching.limits import MESSAGE_MAX, TITLE_MAX
+from branching.limits import TITLE_MAX
 from branching.models import IndexedCheckpoint, Message, Run, Thread
 from branching.standing import Standing, at_head
 from branching.types import Content
+from branching.words import checked
 
 
 async def begin(
@@ -85,13 +83,15 @@ def send(
 
 
 def _close(engine: Engine | None, run: Run, *, by: Any) -> IndexedCheckpoint | None:
-    """The checkpoint at which each tool call that was open at the base of `run` has a result, and from which it now
-    sets out; None where no call was open."""
-    if not index.has_open_calls(run.thread_id, run.base):
+    """The checkpoint from which `run` now sets out: each tool call that was open at its base has a result there; None
+    where no call was open."""
+    is_first = run.base is None and assistants.get(run.thread.assistant).is_functional
+    if not is_first and not index.has_open_calls(run.thread_id, run.base):
         return None
     if engine is None:
         raise AnswerFirst
-    closed = runs.write_results(engine, run)
+    # An edit of the first message needs something to set out from as well.
+    closed = runs.write_beginning(engine, run) if is_first else runs.write_results(engine, run)
     if closed is None:
         return None
     actions.decline(run.thread_id, run.base, by=by)
@@ -121,7 +121,8 @@ def replay(
     reply = _message(thread, message)
     first = _first_reply(reply)
     base = index.base_of(first if whole else reply)
-    if base is None or (whole and base.message_id != first.parent_id):
+    waits = base is not None and base.next == [index.START]  # the message, in the input of this checkpoint
+    if base is None or (whole and base.message_id != first.parent_id and not waits):
         raise NoStart
     if not base.next:
         raise NotReplayable
@@ -284,11 +285,14 @@ def _edit(
         raise NoStart
     if edited.text == said.text:
         return False
+    is_whole = assistants.get(thread.assistant).is_functional
+    if is_whole:  # no checkpoint can hold what it has not answered: the run that answers it says it
+        base = index.checkpoint_of(thread_id, base.parent_id)
     run = _claim(thread, kind="edit", base=base.checkpoint_id, said=said, key=key)
     if run is None:
         return False
-    row = index.record(thread_id, runs.write_edit(engine, run, said), run_id=run.pk)
-    leases.end(run, status=Run.Status.DONE, tip=row.checkpoint_id)
+    row = base if is_whole else index.record(thread_id, runs.write_edit(engine, run, said), run_id=run.pk)
+    leases.end(run, status=Run.Status.DONE, tip=None if is_whole else row.checkpoint_id)
     heads.move(thread_id, row, why="edit", head_version=head_version, by=by, run=run)
     return True
 
@@ -381,16 +385,3 @@ def _first_reply(message: Message) -> Message:
 def _name(thread: Thread, text: str) -> None:
     if not thread.title:
         Thread.objects.filter(pk=thread.pk).update(title=text.split("\n")[0][:TITLE_MAX].strip())
-
-
-def checked(text: str) -> str:
-    """`text` as it will be stored. Raises `EmptyMessage`, `MessageTooLong`, `BadText`."""
-    text = text.replace("\r\n", "\n").strip()
-    if not text:
-        raise EmptyMessage
-    if len(text) > MESSAGE_MAX:
-        raise MessageTooLong
-    # PostgreSQL refuses NUL, and a lone surrogate has no UTF-8: refused everywhere alike.
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise BadText
-    return text

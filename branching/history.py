@@ -16,6 +16,10 @@ from langgraph.types import StateSnapshot
 from . import contents
 from .types import Checkpoint, Content, Kind, Question
 
+WHOLE_TURN, START = "whole_turn", "__start__"
+"""The one node of an assistant in the functional API. It takes the message in as well as answering it: so a checkpoint
+after which it comes is one whose message waits to be taken in, as one is after which a graph's `__start__` comes."""
+
 RUN = "run"
 """The metadata under which each checkpoint names the run that saved it. LangGraph gives `run_id` another meaning."""
 
@@ -128,7 +132,7 @@ def _checkpoint(
     parent_config: RunnableConfig | None,
     metadata: Mapping[str, Any],
     next: Iterable[str],
-    values: Mapping[str, Any],
+    values: Mapping[str, Any] | None,
     created_at: datetime | None,
     questions: tuple[Question, ...] = (),
 ) -> Checkpoint:
@@ -137,8 +141,8 @@ def _checkpoint(
         parent_id=_id_in(parent_config) if parent_config else None,
         source=metadata["source"],
         step=metadata["step"],
-        next=tuple(next),
-        messages=tuple(content_of(message) for message in values.get("messages", ())),
+        next=tuple(START if name == WHOLE_TURN else name for name in next),
+        messages=tuple(content_of(message) for message in (values or {}).get("messages", ())),
         created_at=created_at,
         questions=questions,
     )

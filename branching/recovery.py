@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from langchain_core.messages import HumanMessage
 
-from branching import actions, heads, history, index, leases
+from branching import actions, assistants, heads, history, index, leases
 from branching.database import on_database
 from branching.engine import Engine
 from branching.models import IndexedCheckpoint, Message, Run
@@ -50,6 +50,8 @@ async def say(engine: Engine, run: Run) -> bool:
     here = run.tip or run.base
     if not await can_go_on(engine, run.thread_id, here):
         return False
+    if run.tip and assistants.get(run.thread.assistant).is_functional:
+        return False  # it waits in that checkpoint, and comes among the messages together with its reply
     is_new = run.kind == "send" and run.tip is None
     given = {"messages": [HumanMessage(run.input["text"], id=run.input["id"])]} if is_new else None
     config = history.config_for(run.thread_id, here, **{history.RUN: str(run.pk)})

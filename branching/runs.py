@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from django.db import DatabaseError, transaction
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateUpdate
 
@@ -23,8 +23,9 @@ from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import HistoryLost, NoSuchThread
 from branching.limits import RECURSION_LIMIT
-from branching.models import IndexedCheckpoint, Message, Run
-from branching.types import Checkpoint, CheckpointSaved, Content, Question, RunEnded, RunEvent, Token
+from branching.models import IndexedCheckpoint, Message, Run, Thread
+from branching.standing import at_head
+from branching.types import Checkpoint, CheckpointSaved, Content, Pending, Question, RunEnded, RunEvent, Token
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +60,12 @@ def write_edit(engine: Engine, run: Run, said: Content) -> Checkpoint:
     # Written as `__start__`, so that the graph's first node is what runs next.
     config = graph.update_state(base, {"messages": [HumanMessage(said.text, id=said.id)]}, as_node=index.START)
     return history.of(graph.get_state(config))
+
+
+def write_beginning(engine: Engine, run: Run) -> Checkpoint:
+    """The checkpoint with nothing in it that a thread begins with. Inside a transaction."""
+    config = history.begin(engine.saver, run.thread_id)
+    return history.of(engine.graph(run.thread.assistant).get_state(config))
 
 
 def write_results(engine: Engine, run: Run) -> Checkpoint | None:
@@ -226,17 +233,26 @@ class _Course:
         if self.run.tip is None:
             return
         here = history.config_for(self.run.thread_id, self.run.tip, **{history.RUN: str(self.run.pk)})
-        kept = self._partial() or await self._stopped_calls()
+        kept = await self._partial() or await self._stopped_calls()
         if kept:
             config = await self.graph.abulk_update_state(here, [kept])
             self.coming = [await history.read(self.graph, config)]
 
-    def _partial(self) -> list[StateUpdate]:
-        writers = assistants.get(self.run.thread.assistant).reply_nodes
-        if not self.text.strip() or len(set(self.next)) != 1 or self.next[0] not in writers:
+    async def _partial(self) -> list[StateUpdate]:
+        assistant = assistants.get(self.run.thread.assistant)
+        node = history.WHOLE_TURN if assistant.is_functional else next(iter(self.next), "")
+        if not self.text.strip() or len(set(self.next)) != 1 or node not in assistant.reply_nodes:
             return []
         partial = AIMessage(self.text, id=str(uuid.uuid4()), additional_kwargs={"stopped": True})
-        return [StateUpdate({"messages": [partial]}, as_node=self.next[0])]
+        before = await self._whole() if assistant.is_functional else []
+        return [StateUpdate({"messages": [*before, partial]}, as_node=node)]
+
+    async def _whole(self) -> list[BaseMessage]:
+        """All that comes before the reply, where a step has to write the whole state: the message too."""
+        snapshot = await self.graph.aget_state(history.config_for(self.run.thread_id, self.run.tip))
+        pending = await _pending_at(self.run)
+        said = [HumanMessage(pending.text, id=pending.message_id)] if pending else []
+        return [*(snapshot.values or {}).get("messages", []), *said]
 
     async def _stopped_calls(self) -> list[StateUpdate]:
         snapshot = await self.graph.aget_state(history.config_for(self.run.thread_id, self.run.tip))
@@ -307,6 +323,13 @@ def _record(run: Run, checkpoint: Checkpoint) -> bool:
     Run.objects.filter(pk=run.pk).update(tip=row.checkpoint_id)
     run.tip = row.checkpoint_id
     return followed
+
+
+@on_database
+def _pending_at(run: Run) -> Pending | None:
+    thread = Thread.objects.get(pk=run.thread_id)
+    thread.head = run.tip  # never saved
+    return at_head(thread).pending
 
 
 @on_database

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, Subquery
 
@@ -79,11 +80,20 @@ def _last_run(thread: Thread) -> Run | None:
 
 
 def _pending(last: Run | None, head: IndexedCheckpoint | None) -> Pending | None:
-    """What `last` was given to say, until the first step has put it among the messages."""
-    if last is None or not last.input or last.kind == "edit":
+    """What was said, until the first step has put it among the messages."""
+    if last and last.tip is None and last.input:
+        return _said(last.input)
+    if last is None or head is None or head.next != [index.START]:
         return None
-    is_waiting = last.tip is None or (head is not None and head.next == [index.START])
-    return Pending(message_id=last.input["id"], text=last.input["text"]) if is_waiting else None
+    if last.input and last.kind != "edit":
+        return _said(last.input)
+    # Where such a checkpoint is replayed, what waits in it is what its first run was given.
+    first = Run.objects.filter(thread=head.thread_id, checkpoints__checkpoint_id=head.origin_id).first()
+    return _said(first.input) if first and first.input else None
+
+
+def _said(given: dict[str, Any]) -> Pending:
+    return Pending(message_id=given["id"], text=given["text"])
 
 
 def _is_under_way(head: IndexedCheckpoint) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from langgraph.graph import StateGraph
 
-from branching.assistants import cards, chat, concierge, echo, planner
+from branching import history
+from branching.assistants import cards, chat, concierge, echo, guide, planner
 from branching.assistants.cards import Card
 from branching.exceptions import UnknownAssistant
 from branching.llm import Models
@@ -22,7 +23,7 @@ class Assistant:
     name: str
     title: str
     description: str
-    build: Callable[[Models], StateGraph]
+    build: Callable[[Models], StateGraph | guide.Functional]
     """The graph, not compiled: the saver belongs to whoever runs it."""
     reply_nodes: tuple[str, ...]
     """The nodes that write the reply. What they had written when a run is stopped is kept in their name."""
@@ -30,6 +31,8 @@ class Assistant:
     """Whether it asks the chat model, and so shares its problems."""
     speakers: tuple[str, ...] = ()
     """The nodes of graphs within its nodes that write the reply: what they write is seen as it is written."""
+    is_functional: bool = False
+    """Whether it is written with LangGraph's functional API: a turn is one step, in a function named `whole_turn`."""
     limits: str = ""
     """What time travel can't do with it, for the page."""
     demo_note: str = _("A demo model answers: its replies are prepared texts.")
@@ -78,6 +81,20 @@ ASSISTANTS: dict[str, Assistant] = {
             limits=_(
                 "Drafting and revising are a graph of their own within one step. LangGraph can't go back into that "
                 "step: Regenerate does the whole turn again, Retry the whole step."
+            ),
+            demo_note=_("No language model is configured: fixed rules answer here, in English and Chinese."),
+        ),
+        Assistant(
+            name="guide",
+            title=_("Guide"),
+            description=_("Explains the words of this app: checkpoint, branch, HEAD, replay and the others."),
+            build=guide.build,
+            reply_nodes=(history.WHOLE_TURN,),
+            uses_model=True,
+            is_functional=True,
+            limits=_(
+                "It is one function, of which LangGraph keeps the end alone: a turn can be regenerated and edited as a "
+                "whole, but there is no step within it to go back to, and its state can't be changed by hand."
             ),
             demo_note=_("No language model is configured: fixed rules answer here, in English and Chinese."),
         ),

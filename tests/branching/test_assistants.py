@@ -56,7 +56,7 @@ def test_the_registry_knows_each_assistant_by_its_name() -> None:
 
 @pytest.mark.parametrize("assistant", assistants.ASSISTANTS.values(), ids=lambda assistant: assistant.name)
 def test_an_assistant_is_titled_and_its_reply_nodes_exist(assistant: assistants.Assistant) -> None:
-    graph = assistant.build(models_with(Scripted()))
+    graph = assistant.build(models_with(Scripted())).compile()
     assert str(assistant.title) and str(assistant.description)
     assert assistant.reply_nodes and set(assistant.reply_nodes) <= set(graph.nodes)
 
