@@ -25,6 +25,7 @@ from branching.exceptions import (
     NoSuchMessage,
     NoSuchQuestion,
     NotEditable,
+    NotForkable,
     NothingNext,
     NothingToRun,
     NotReplayable,
@@ -330,6 +331,8 @@ def _fork(
     by: Any,
 ) -> bool:
     thread = heads.locked(thread_id)
+    if assistants.get(thread.assistant).is_functional:
+        raise NotForkable
     base = index.checkpoint_of(thread_id, checkpoint_id)
     run = _claim(thread, kind="fork", base=base.checkpoint_id, key=key)
     if run is None:

@@ -88,6 +88,10 @@ class HasGoneOn(Conflict):
     """This version has gone on since the page was drawn. Nothing was deleted."""
 
 
+class NotForkable(Conflict):
+    """This assistant's state can't be changed by hand: LangGraph keeps whole turns of it, and nothing in between."""
+
+
 class NotFinished(Conflict):
     """Something is unanswered in this conversation."""
 

@@ -109,7 +109,7 @@ def read(engine: Engine, thread: Thread, checkpoint_id: str) -> Inspection:
         row=row,
         parent=next(iter(listing.some(thread.pk, checkpoint_id=row.parent_id)), None),
         children=tuple(listing.some(thread.pk, parent_id=checkpoint_id)[::-1]),
-        values=plain(snapshot.values),
+        values=plain(snapshot.values or {}),  # before its first turn a functional graph has none
         next=snapshot.next,
         tasks=tuple(map(_task, snapshot.tasks)),
         writes=tuple(Write(task, channel, plain(value)) for task, channel, value in saved.pending_writes or ()),

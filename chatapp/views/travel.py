@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from branching import assistants, commands, explain, forecast, forks, inspection
-from branching.exceptions import BadFork, BranchingError, MayActAgain, NotFound
+from branching.exceptions import BadFork, BranchingError, MayActAgain, NotForkable, NotFound
 from branching.forks import Choice, Update
 from branching.models import Thread
 from chatapp import engine, stream
@@ -66,6 +66,8 @@ async def _replay_page(
 async def fork(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> HttpResponse:
     """Change the state at this checkpoint: look what would come of it, then do it."""
     thread = await thread_or_404(request, thread_id)
+    if assistants.get(thread.assistant).is_functional:
+        raise NotForkable
     if request.method == "GET":
         return await _fork_page(request, thread, checkpoint_id)
     looked: Choice | None = None
