@@ -31,8 +31,7 @@ def left_standing(thread: Thread, last: Message | None) -> int:
     asked = Booking.objects.filter(thread=thread, cancelled_at=None).values_list("action__checkpoint_id", flat=True)
     if not (places := list(asked)):
         return 0
-    came = IndexedCheckpoint.objects.filter(thread=thread, parent_id__in=set(places), message__isnull=False)
-    results = list(came.values_list("parent_id", "message_id", "message__depth"))
+    _known, results = _after(thread, set(places))
     first = min((depth for _parent, _message, depth in results), default=1)
     shown = set(ancestry.path(last, first)) if last else set()
     here = {thread.head} | {parent for parent, message, _depth in results if message in shown}
@@ -42,16 +41,21 @@ def left_standing(thread: Thread, last: Message | None) -> int:
 def _places(thread: Thread, rows: Iterable[Action]) -> tuple[dict[str, int | None], dict[str, list[int]]]:
     """The message that each checkpoint of an action ends in, and HEAD; and the results that came after each."""
     asked = {row.checkpoint_id for row in rows}
-    checkpoints = IndexedCheckpoint.objects.filter(thread=thread)
-    here = checkpoints.filter(checkpoint_id__in=[*asked, *([thread.head] if thread.head else [])])
-    known = dict(here.values_list("checkpoint_id", "message_id"))
+    known, came = _after(thread, asked | ({thread.head} if thread.head else set()))
     results = defaultdict(list)
-    for parent, message in (
-        checkpoints.filter(parent_id__in=asked).order_by("id").values_list("parent_id", "message_id")
-    ):
-        if message and message != known.get(parent):  # a copy of the checkpoint ends in the same one
-            results[parent].append(message)
+    for parent, message, _depth in came:
+        results[parent].append(message)
     return known, results
+
+
+def _after(thread: Thread, places: set[str]) -> tuple[dict[str, int | None], list[tuple[str, int, int]]]:
+    """The message that each of these checkpoints ends in; and what came after them: after which, the message, and its
+    depth. A copy of a checkpoint ends in the same message: nothing has come by it."""
+    rows = IndexedCheckpoint.objects.filter(thread=thread)
+    known = dict(rows.filter(checkpoint_id__in=places).values_list("checkpoint_id", "message_id"))
+    grown = rows.filter(parent_id__in=places, message__isnull=False).order_by("id")
+    ended = grown.values_list("parent_id", "message_id", "message__depth")
+    return known, [(parent, message, depth) for parent, message, depth in ended if message != known.get(parent)]
 
 
 def _line(row: Action, thread: Thread, message: int | None, results: list[int], shown: set[int]) -> LedgerLine:

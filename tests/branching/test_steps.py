@@ -147,6 +147,19 @@ async def test_bookings_that_are_left_behind_are_counted_until_they_are_cancelle
     assert (await guest.view()).left_standing == 1
 
 
+async def test_a_booking_is_left_behind_where_one_has_decided_again(guest: Guest) -> None:
+    """asks ─┬─ yes, booked (left)
+    └─ asked again, no (HEAD)
+    """
+    await guest.send(SUITE)
+    [asked] = await guest.waiting()
+    await guest.answer(YES)
+    await guest.decide_again(asked.checkpoint_id)
+    assert (await guest.view()).left_standing == 1
+    await guest.answer(NO)
+    assert (await guest.view()).left_standing == 1
+
+
 async def test_case_62_a_question_on_a_version_that_is_not_shown_is_told_of(guest: Guest) -> None:
     await guest.send(SUITE)
     [asked] = await guest.waiting()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.e2e.conftest import NewPage
 from tests.e2e.pages import Chat, second_window
@@ -237,3 +237,63 @@ async def test_case_18_again_from_one_step_keeps_the_steps_before_it(page: Page)
     await expect(desk.message(1).locator("[data-versions]")).to_have_attribute("data-total", "2")
     await desk.asked()
     assert [order for _state, order, _here in await desk.ledger()][1:] == [""]
+
+
+async def test_what_is_typed_into_a_card_stays_whatever_comes_from_elsewhere(page: Page, new_page: NewPage) -> None:
+    desk = await Desk.begin(page, "concierge")
+    await desk.ask(ENGLISH.suite)
+    await page.locator("[data-question] summary").click()
+    await page.locator("[name=argument-nights]").fill("5")
+    await page.locator("[name=argument-room_type]").select_option("standard")
+    await page.locator("[data-question] [name=reason]").fill("half a rea")
+    other = await second_window(desk, new_page)
+    item = other.page.locator("#threads li").first
+    await item.locator("summary").click()
+    await item.locator("[name=title]").fill("Renamed elsewhere")
+    await item.locator("[data-action=rename]").click()
+    await expect(page.locator("#thread-title")).to_have_text("Renamed elsewhere")
+    await expect(page.locator("[data-question] [name=reason]")).to_have_value("half a rea")
+    await expect(page.locator("[data-question] [name=reason]")).to_be_focused()
+    await expect(page.locator("[name=argument-nights]")).to_have_value("5")
+    await expect(page.locator("[name=argument-room_type]")).to_have_value("standard")
+
+
+async def test_by_keyboard_alone_a_question_is_answered_and_the_focus_stays_near(page: Page) -> None:
+    desk = await Desk.begin(page, "concierge")
+    await desk.ask(ENGLISH.suite)
+    await desk.button("approve").focus()
+    await page.keyboard.press("Enter")
+    await desk.done()
+    assert await page.evaluate("document.activeElement.closest('[data-slot], [data-composer]') !== null")
+    step = desk.steps("book_hotel").locator("summary")
+    await step.focus()
+    await page.keyboard.press("Enter")
+    await expect(desk.button("decide-again")).to_be_visible()
+
+
+async def test_without_javascript_a_question_is_answered_too(page: Page, browser: Browser) -> None:
+    desk = await Desk.begin(page, "concierge")
+    await desk.ask(ENGLISH.suite)
+    context = await browser.new_context(java_script_enabled=False, storage_state=await page.context.storage_state())
+    plain = await context.new_page()
+    await plain.goto(page.url)
+    await plain.locator("[data-question] [name=reason]").fill("too dear")
+    await plain.locator("[data-action=reject]").click()
+    await expect(page.locator("[data-step=book_hotel]")).to_have_attribute("data-step-state", "rejected")
+    await context.close()
+
+
+async def test_undo_takes_an_answer_back_to_where_one_can_decide_again(page: Page) -> None:
+    """What was booked stays booked: the page says so, and asks anew on a branch of its own."""
+    desk = await Desk.begin(page, "concierge")
+    await desk.ask(ENGLISH.suite)
+    await desk.press("approve")
+    await desk.done()
+    await desk.undo()
+    await expect(page.locator("[data-open-reply=answered]")).to_be_visible()
+    await desk.button("decide-again").last.click()
+    await desk.asked()
+    await desk.press("reject")
+    await desk.done()
+    assert [state for state, _order, _here in await desk.ledger()] == ["done", "rejected"]
+    await expect(page.locator("#hint-standing")).to_be_visible()
