@@ -48,6 +48,15 @@ async def test_a_question_is_a_card_and_the_list_says_that_it_waits(desk: Tab) -
     assert 'data-run-state="waiting"' in html
 
 
+async def test_a_link_to_where_one_is_asked_says_so_and_has_no_buttons(desk: Tab) -> None:
+    await desk.send(SUITE)
+    asked = (await desk.view()).waiting[0]
+    html = await page(desk, f"checkpoints/{asked.checkpoint_id}/")
+    assert "asks something here" in html and 'data-action="approve"' not in html
+    await answer(desk, "approve")
+    assert "it was answered" in await page(desk, f"checkpoints/{asked.checkpoint_id}/")
+
+
 async def test_a_yes_books_what_was_asked(desk: Tab) -> None:
     await desk.send(SUITE)
     assert (await answer(desk, "approve")).status_code == 200
