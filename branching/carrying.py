@@ -183,7 +183,11 @@ def _id(value: Any, number: int) -> str:
 
 def _assistant(value: Any) -> str:
     try:
-        return assistants.get(value if isinstance(value, str) else "").name
+        found = assistants.get(value if isinstance(value, str) else "")
+        if found.is_functional:
+            text = gettext("A conversation with %(name)s can't be taken in: only whole turns of it are kept.")
+            raise BadFile(text % {"name": found.title})
+        return found.name
     except UnknownAssistant:
         text = gettext("A conversation in the file is with an assistant that is not here: %(name)s.")
         raise BadFile(text % {"name": str(value)[:50]}) from None

@@ -132,6 +132,10 @@ class NotReplayable(Invalid):
     """Only replies can be regenerated."""
 
 
+class TooLong(Invalid):
+    """This conversation is too long to begin another one with."""
+
+
 class BadFile(Invalid):
     """The file can't be taken in: it says something that no conversation could be. Nothing was changed."""
 

@@ -41,6 +41,11 @@ def begin(saver: BaseCheckpointSaver, thread_id: str | UUID) -> RunnableConfig:
     return saver.put(named, empty_checkpoint(), {"source": "input", "step": -1, "parents": {}}, {})
 
 
+def values_of(graph: CompiledStateGraph, thread_id: str | UUID, checkpoint_id: str) -> Mapping[str, Any]:
+    """The whole state at a checkpoint, as the graph's nodes see it."""
+    return graph.get_state(config_for(thread_id, checkpoint_id)).values
+
+
 async def read_all(graph: CompiledStateGraph, thread_id: str | UUID) -> list[Checkpoint]:
     """All checkpoints of the thread, newest first. Reads every state whole: for checks and repairs, not for pages."""
     # A history, unlike `get_state` of a thread, is pinned: `next` is what each checkpoint was saved with.

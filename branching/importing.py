@@ -11,10 +11,10 @@ from langchain_core.runnables import RunnableConfig
 
 from branching import assistants, contents, heads, history, index, threads
 from branching.assistants import Assistant
-from branching.carrying import Carried, CarriedMessage
+from branching.carrying import MESSAGES_MAX, Carried, CarriedMessage
 from branching.database import on_database
 from branching.engine import Engine
-from branching.exceptions import BadFile
+from branching.exceptions import BadFile, HistoryLost, NotForkable, NothingNext, TooLong
 from branching.models import Message, Thread
 
 
@@ -28,6 +28,32 @@ async def bring(engine: Engine, owner: Any, carried: Sequence[Carried]) -> list[
         for thread in made:
             await threads.delete(thread.pk)
         raise
+    return made
+
+
+@on_database
+@transaction.atomic
+def branch_off(engine: Engine, thread: Thread, checkpoint_id: str) -> Thread:
+    """A new thread that begins with the values of this checkpoint, and has nothing else in common with the old one.
+
+    Its messages can be edited and regenerated like any others. Raises `NoSuchCheckpoint`, `HistoryLost`, `NotForkable`,
+    `TooLong`.
+    """
+    index.checkpoint_of(thread.pk, checkpoint_id)
+    if assistants.get(thread.assistant).is_functional:
+        raise NotForkable
+    if not engine.saver.has(thread.pk, checkpoint_id):
+        raise HistoryLost
+    values = dict(history.values_of(engine.graph(thread.assistant), thread.pk, checkpoint_id))
+    messages = [history.content_of(message) for message in values.pop("messages", ())]
+    if not messages or len(messages) > MESSAGES_MAX:
+        raise TooLong if messages else NothingNext
+    made = Thread.objects.create(owner=thread.owner, assistant=thread.assistant, title=thread.title)
+    config, last = _empty(engine, made), len(messages) - 1
+    for number, content in enumerate(messages):
+        more = values if number == last else {}
+        config, _row = _say(engine, made, config, CarriedMessage(None, content), **more)
+    heads.begin(made.pk, index.checkpoint_of(made.pk, config["configurable"]["checkpoint_id"]), ends={})
     return made
 
 
@@ -62,13 +88,13 @@ def _empty(engine: Engine, thread: Thread) -> RunnableConfig:
 
 
 def _say(
-    engine: Engine, thread: Thread, base: RunnableConfig, message: CarriedMessage
+    engine: Engine, thread: Thread, base: RunnableConfig, message: CarriedMessage, **more: Any
 ) -> tuple[RunnableConfig, Message]:
     graph = engine.graph(thread.assistant)
     node = _node(assistants.get(thread.assistant), message)
     try:
         said = contents.message_of(message.content)
-        config = graph.update_state(base, {"messages": [said]}, as_node=node)
+        config = graph.update_state(base, {"messages": [said], **more}, as_node=node)
         row = index.record(thread.pk, history.of(graph.get_state(config)))
     except (ValueError, TypeError, KeyError, AttributeError) as error:  # pydantic's errors are of the first kind
         raise BadFile from error

@@ -31,6 +31,7 @@ thread = [
     path("checkpoints/<str:checkpoint_id>/state/", machine.state, name="state"),
     path("checkpoints/<str:checkpoint_id>/difference/", machine.difference, name="difference"),
     path("checkpoints/<str:checkpoint_id>/replay/", travel.replay, name="replay-from"),
+    path("checkpoints/<str:checkpoint_id>/thread/", travel.branch_off, name="branch-off"),
     path("checkpoints/<str:checkpoint_id>/fork/", travel.fork, name="fork"),
     path("checkpoints/<str:checkpoint_id>/", threads.checkpoint, name="checkpoint"),
     path("checkpoints/<str:checkpoint_id>/answer/", actions.answer, name="answer"),

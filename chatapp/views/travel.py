@@ -10,9 +10,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
-from branching import assistants, commands, explain, forecast, forks, inspection
+from branching import assistants, commands, explain, forecast, forks, importing, inspection
 from branching.exceptions import BadFork, BranchingError, MayActAgain, NotForkable, NotFound
 from branching.forks import Choice, Update
 from branching.models import Thread
@@ -47,6 +47,17 @@ async def replay(request: PersonRequest, thread_id: UUID, checkpoint_id: str) ->
     except BranchingError as error:
         return await _replay_page(request, await thread_or_404(request, thread_id), checkpoint_id, ahead, error)
     return await _done(request, thread_id)
+
+
+@require_POST
+@person_required
+@answers_errors
+async def branch_off(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> HttpResponse:
+    """Begin a thread of its own with the values of this checkpoint."""
+    thread = await thread_or_404(request, thread_id)
+    made = await importing.branch_off(engine.get(), thread, checkpoint_id)
+    await stream.announce_list(request.user.pk)
+    return redirect("thread", made.pk)
 
 
 async def _replay_page(

@@ -21,6 +21,7 @@ GETS += ["messages/{message}/edit/", "checkpoints/{checkpoint}/", "messages/{mes
 GETS += [*(f"checkpoints/{{checkpoint}}/{page}/" for page in ("state", "difference", "fork", "replay"))]
 GETS += ["messages/{message}/earlier/", "messages/{message}/later/?to={message}", "storage/{message}/delete/"]
 POSTS = [
+    "checkpoints/{checkpoint}/thread/",
     "rename/",
     "keep/",
     "delete/",
