@@ -133,7 +133,7 @@ class ThreadConsumer(AsyncWebsocketConsumer):
         allowed = SPARE + SHARE * reply.weight + RATE * (time.monotonic() - self.since)
         if reply.open_size <= SMALL or self.spent + reply.open_size <= allowed:
             frame = stream.live(live.run.pk, self.settled, reply.blocks()[self.settled :])
-            self.size, self.settled, self.spent = reply.size, len(reply.settled), self.spent + len(frame)
+            self.size, self.settled, self.spent = reply.size, reply.growing, self.spent + len(frame)
             await self.send(text_data=frame)
 
     async def threads_changed(self, event: dict[str, Any]) -> None:

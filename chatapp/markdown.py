@@ -137,6 +137,11 @@ class Growing:
         """About how many characters of HTML it makes."""
         return self._settled_size + len(self._rest)
 
+    @property
+    def growing(self) -> int:
+        """The number of the block at which what is shown goes on: the first that may change, or else the last."""
+        return min(len(self.settled), max(0, len(self.settled) + len(self._open) - 1))
+
     def blocks(self) -> list[SafeString]:
         """What `blocks` says of the text so far."""
         if not self._is_fresh:

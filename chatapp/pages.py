@@ -32,7 +32,7 @@ class Page:
     size: int
     """How many characters of it are on the page."""
     settled: int
-    """How many blocks of it are there for good."""
+    """How many blocks of it are there for good, the last one aside: new ones come after that."""
     change: int
     """The number of the newest change that is certain to be in it."""
 
@@ -60,7 +60,7 @@ async def _page(view: ThreadView, change: int, message: int | None) -> Page:
     blocks = (reply.blocks() if reply else []) or [""]
     context = {"view": view, "assistant": assistant, "model": models, "blocks": list(enumerate(blocks))}
     context["landed"] = landed
-    return Page(context, live, reply, reply.size if reply else 0, len(reply.settled) if reply else 0, change)
+    return Page(context, live, reply, reply.size if reply else 0, reply.growing if reply else 0, change)
 
 
 _renderings: dict[tuple[UUID, str, int], asyncio.Task[tuple[Page, str]]] = {}

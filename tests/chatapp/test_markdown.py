@@ -275,6 +275,17 @@ def test_a_growing_text_says_at_each_step_what_the_whole_text_says(pieces: list[
         assert growing.text == added
 
 
+@pytest.mark.parametrize("pieces", [["a\n\n", "b\n\n", "c"], ["```\nx\n```\n\n", "b"], ["- a\n\n", "b\n\n"], ["", "a"]])
+def test_what_is_shown_always_has_the_block_at_which_it_goes_on(pieces: list[str]) -> None:
+    """Where each block is over, with a blank line after it, the next one comes after the last."""
+    growing, shown = Growing(), 1  # a page has one to begin with
+    for piece in pieces:
+        start = growing.growing
+        assert start < shown
+        growing.add(piece)
+        shown = max(1, start + len(growing.blocks()[start:]))
+
+
 def test_case_89_the_work_of_a_growing_text_grows_with_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted in characters that the parser is given, since clocks are not to be trusted: six times the text."""
     work = []
