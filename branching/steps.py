@@ -17,7 +17,7 @@ def of(rows: Sequence[Message]) -> dict[int, ToolStep]:
     if not ended:
         return {}
     callers = _callers(rows)
-    asked = _asked(ended, _last_of_step(rows))
+    asked = _asked(ended, _ends_of_steps(rows))
     return {row.pk: _ended(row, callers.get(_call_id(row)), asked.get(row.pk)) for row in ended}
 
 
@@ -52,16 +52,26 @@ def _call_id(row: Message) -> str:
     return row.data.get("tool_call_id", "")
 
 
-def _last_of_step(rows: Sequence[Message]) -> dict[int, int]:
-    """For each tool message the last of those that came with it: that one has the checkpoint of them all."""
-    last: dict[int, int] = {}
+def _ends_of_steps(rows: Sequence[Message]) -> dict[int, set[int]]:
+    """For each tool message those that may be the last that came with it: that one has the checkpoint of them all."""
+    ends: dict[int, set[int]] = {}
     for row, after in zip(reversed(rows), [None, *reversed(rows)], strict=False):
         if row.kind == "tool":
-            last[row.pk] = last[after.pk] if after and after.kind == "tool" else row.pk
-    return last
+            ends[row.pk] = (
+                ends[after.pk] if after and after.kind == "tool" else {row.pk} | (set() if after else _on(row))
+            )
+    return ends
 
 
-def _asked(ended: Sequence[Message], last: Mapping[int, int]) -> dict[int, Asked]:
+def _on(row: Message) -> set[int]:
+    """The tool messages that follow this one directly, on any branch: a stretch may end among those of a step."""
+    found, level = set(), {row.pk}
+    while level := set(Message.objects.filter(parent__in=level, kind="tool").values_list("pk", flat=True)):
+        found |= level
+    return found
+
+
+def _asked(ended: Sequence[Message], ends: Mapping[int, set[int]]) -> dict[int, Asked]:
     """What was asked before each of these results, on its own branch."""
     thread, calls = ended[0].thread_id, {_call_id(row) for row in ended}
     questions = list(Action.objects.filter(thread=thread, call_id__in=calls, payload__isnull=False))
@@ -72,7 +82,7 @@ def _asked(ended: Sequence[Message], last: Mapping[int, int]) -> dict[int, Asked
     for parent, message in came.values_list("parent_id", "message_id"):
         led_to[message].add(parent)
     found = {(row.checkpoint_id, row.call_id): actions.asked(row) for row in questions}
-    keys = ((row.pk, (parent, _call_id(row))) for row in ended for parent in led_to[last[row.pk]])
+    keys = ((row.pk, (parent, _call_id(row))) for row in ended for end in ends[row.pk] for parent in led_to[end])
     return {pk: found[key] for pk, key in keys if key in found}
 
 

@@ -127,6 +127,16 @@ async def test_a_stretch_that_begins_among_the_steps_still_knows_their_calls(gue
     assert only.step and only.step.name == "book_hotel" and only.step.arguments["hotel_id"] == "city-wall"
 
 
+async def test_a_stretch_that_ends_among_parallel_steps_still_knows_what_was_answered(guest: Guest) -> None:
+    await guest.send(BOTH)
+    await guest.answer(NO, YES)
+    view = await guest.view()
+    first = next(version for version in view.versions if version.step and version.step.asked)
+    stretch = await window.earlier(guest.thread.pk, first.pk)
+    assert stretch.versions[-1].pk == first.pk
+    assert stretch.versions[-1].step == first.step
+
+
 async def test_bookings_that_are_left_behind_are_counted_until_they_are_cancelled(guest: Guest) -> None:
     """SUITE booked ─┐
     STANDARD asks ───┘ shown: one stands elsewhere, and none on its own version.
