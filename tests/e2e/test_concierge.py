@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.e2e.conftest import NewPage
-from tests.e2e.pages import Chat, second_window
+from tests.e2e.pages import Chat, post, second_window
 from tests.e2e.test_languages import english_on
 
 
@@ -256,6 +256,27 @@ async def test_what_is_typed_into_a_card_stays_whatever_comes_from_elsewhere(pag
     await expect(page.locator("[data-question] [name=reason]")).to_be_focused()
     await expect(page.locator("[name=argument-nights]")).to_have_value("5")
     await expect(page.locator("[name=argument-room_type]")).to_have_value("standard")
+
+
+async def test_what_is_typed_into_one_card_outlives_the_answer_to_another(page: Page) -> None:
+    """Also where somebody else answers that card: then its words are in a notice."""
+    desk = await Desk.begin(page, "concierge")
+    await desk.send(f"{ENGLISH.suite} and the standard room in City Wall Inn")
+    await expect(desk.questions).to_have_count(2)
+    reasons = page.locator("[data-question] [name=reason]")
+    await reasons.nth(1).fill("half a rea")
+    await page.locator("[data-question] summary").nth(1).click()
+    await page.locator("[name=argument-nights]").nth(1).fill("5")
+    await desk.press("approve")
+    await expect(desk.questions).to_have_count(1)
+    await expect(page.locator("main[data-run-state=waiting]")).to_be_attached()
+    await expect(reasons).to_have_value("half a rea")
+    await expect(page.locator("[name=argument-nights]")).to_be_visible()
+    await expect(page.locator("[name=argument-nights]")).to_have_value("5")
+    form = desk.questions.locator("form").first
+    fields = {name: await form.locator(f"[name={name}]").input_value() for name in ("question", "head_version")}
+    await post(page, await form.get_attribute("action") or "", decision="approve", **fields)
+    await expect(page.locator("[data-kept]")).to_have_text("half a rea")
 
 
 async def test_by_keyboard_alone_a_question_is_answered_and_the_focus_stays_near(page: Page) -> None:
