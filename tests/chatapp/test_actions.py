@@ -48,6 +48,13 @@ async def test_a_question_is_a_card_and_the_list_says_that_it_waits(desk: Tab) -
     assert 'data-run-state="waiting"' in html
 
 
+async def test_what_can_be_done_with_a_reply_that_waits_stands_below_its_cards(desk: Tab) -> None:
+    await desk.send(SUITE)
+    html = await page(desk)
+    assert html.count('data-action="regenerate"') == 1
+    assert html.index('data-action="approve"') < html.index('data-action="regenerate"')
+
+
 async def test_a_link_to_where_one_is_asked_says_so_and_has_no_buttons(desk: Tab) -> None:
     await desk.send(SUITE)
     asked = (await desk.view()).waiting[0]

@@ -279,6 +279,15 @@ async def test_what_is_typed_into_one_card_outlives_the_answer_to_another(page: 
     await expect(page.locator("[data-kept]")).to_have_text("half a rea")
 
 
+async def test_on_the_smallest_phone_a_card_holds_its_buttons(new_page: NewPage) -> None:
+    page = await new_page(viewport={"width": 320, "height": 700})
+    desk = await Desk.begin(page, "concierge")
+    await desk.ask(ENGLISH.suite)
+    card, button = await desk.questions.bounding_box(), await desk.button("reject").bounding_box()
+    assert card and button
+    assert button["x"] + button["width"] <= card["x"] + card["width"]
+
+
 async def test_by_keyboard_alone_a_question_is_answered_and_the_focus_stays_near(page: Page) -> None:
     desk = await Desk.begin(page, "concierge")
     await desk.ask(ENGLISH.suite)
