@@ -10,7 +10,7 @@ from playwright.async_api import Page, expect
 from tests.e2e.conftest import NewPage
 from tests.e2e.pages import PASSWORD, Chat
 
-NAMES = {"Switchback", "English", "Markdown", "CHAT_MODEL", "API"}
+NAMES = {"Switchback", "English", "Markdown", "CHAT_MODEL", "API", "HEAD", "JSON", "LangGraph"}
 """What stays as it is in every language."""
 
 # All texts and labels, also those that are hidden or wait in a template; without what people and models wrote.
@@ -89,7 +89,7 @@ async def test_a_conversation_is_all_chinese(page: Page, allowed_problems: list[
     await chat.button("save-edit", 0).click()
     await expect(page.locator("[data-edit] [role=alert]")).to_be_visible()
     await assert_all_chinese(page)
-    await page.goto(await page.locator("a[href*='/checkpoints/']").first.get_attribute("href"))
+    await page.goto(await page.locator("article a[href*='/checkpoints/']").first.get_attribute("href"))
     await assert_all_chinese(page)
     await page.goto(await page.locator("[data-current] a[data-action=delete]").get_attribute("href"))
     await assert_all_chinese(page)
