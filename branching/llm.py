@@ -161,7 +161,7 @@ def _open(
 ) -> tuple[BaseChatModel | None, Exception | None]:
     options: dict[str, Any] = {"base_url": base_url} if base_url else {}
     if provider in KEYS:  # what runs on one's own machine takes its time, and knows no such options
-        options |= {"timeout": timeout, "max_retries": retries}
+        options |= _limits(provider, timeout, retries)
     if provider == "openai":
         options["stream_usage"] = True  # its package leaves it out where the address is another
     if _is_local(provider, base_url) and _lacks_key(provider):
@@ -169,9 +169,21 @@ def _open(
     try:
         if not name:
             raise ValueError("no model is named")
-        return init_chat_model(name, model_provider=provider, **options), None
+        chat = init_chat_model(name, model_provider=provider, **options)
     except Exception as error:
         return None, error
+    if hasattr(chat, "stream_chunk_timeout"):  # the packages on OpenAI's client give up after 120 seconds otherwise
+        chat.stream_chunk_timeout = timeout
+    return chat, None
+
+
+def _limits(provider: str, timeout: float, retries: int) -> dict[str, Any]:
+    """The timeout and the retries as the provider's package counts them."""
+    if provider == "openrouter":
+        timeout = int(timeout * 1000)
+    if provider == "google_genai":
+        retries += 1  # the first request counts, and none would mean its own default
+    return {"timeout": timeout, "max_retries": retries}
 
 
 def _problem_of(error: Exception | None, provider: str, chat_model: str, base_url: str) -> str:

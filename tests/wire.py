@@ -40,6 +40,8 @@ class Answer:
     """After the first piece comes a line that is no JSON."""
     silent: float = 0.0
     """Seconds of silence after the first piece."""
+    breathes: bool = False
+    """In its silence it keeps the connection alive, as OpenAI does, with comments that say nothing."""
 
 
 class Provider(ThreadingHTTPServer):
@@ -117,7 +119,10 @@ class Completions(BaseHTTPRequestHandler):
 
     def _pause(self, answer: Answer) -> None:
         self.server.may_go_on.wait(10)
-        time.sleep(answer.silent)
+        for _breath in range(10):
+            time.sleep(answer.silent / 10)
+            if answer.breathes:
+                self._write(b": keepalive\n\n")
         if answer.garbled:
             self._write(b'data: {"choices": [{"delta": \n\n')
 

@@ -87,6 +87,26 @@ def test_a_model_that_refuses_its_options_is_a_problem_too(monkeypatch: pytest.M
     assert "RuntimeError" in problem and "secret" not in problem
 
 
+@pytest.mark.parametrize(
+    ("chat_model", "timeout", "retries"),
+    [
+        ("openai:any", 600, 0),
+        ("anthropic:any", 600, 0),
+        ("openrouter:any", 600_000, 0),
+        ("google_genai:any", 600, 1),
+        ("ollama:any", None, None),
+    ],
+)
+def test_each_package_is_told_the_limits_in_its_own_measure(
+    monkeypatch: pytest.MonkeyPatch, chat_model: str, timeout: int | None, retries: int | None
+) -> None:
+    """OpenRouter's counts milliseconds, and Google's the first request too."""
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(llm, "init_chat_model", lambda *args, **options: given.update(options) or DemoModel())
+    llm.open_models(chat_model=chat_model, base_url="", token_delay=0, timeout=600, retries=0)
+    assert (given.get("timeout"), given.get("max_retries")) == (timeout, retries)
+
+
 async def test_a_model_with_a_problem_fails_when_it_is_called_and_says_why() -> None:
     models = opened("openai:gpt-5")
     with pytest.raises(ModelUnavailable, match="OPENAI_API_KEY") as caught:

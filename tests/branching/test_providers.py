@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from langchain_core.messages import AIMessage, HumanMessage
 
 from branching import llm, threads
 from branching.assistants.concierge import clock
@@ -64,8 +65,9 @@ async def guest(alice: User, provider: Provider, monkeypatch: pytest.MonkeyPatch
         (Answer(cut_after=2), "network", "Streamed in"),
         (Answer(garbled=True), "model", "Streamed"),
         (Answer(silent=1.5), "timeout", "Streamed"),
+        (Answer(silent=1.5, breathes=True), "timeout", "Streamed"),
     ],
-    ids=["401", "429", "500", "cut", "garbled", "slow"],
+    ids=["401", "429", "500", "cut", "garbled", "slow", "alive"],
 )
 async def test_a_fault_is_named_what_was_said_is_kept_and_retry_answers_once(
     alice: User, provider: Provider, answer: Answer, code: str, partial: str
@@ -89,6 +91,32 @@ async def test_a_provider_that_is_busy_for_a_moment_is_asked_again_by_itself(
     provider.answers = [answer, Answer()]
     assert ending(await story.send("hello")) == "done"
     assert (len(provider.requests), await story.screen()) == (2, ["hello", WHOLE])
+
+
+async def test_a_provider_that_asks_for_too_much_patience_is_not_waited_for(alice: User, provider: Provider) -> None:
+    story = await chat_of(alice, provider, retries=2)
+    provider.answers = [Answer(status=429, headers={"Retry-After": "500"}), Answer()]
+    assert ending(await story.send("hello")) == "failed"
+    assert (len(provider.requests), (await story.view()).open_reply.error) == (1, "rate")
+
+
+async def test_a_provider_may_be_silent_for_as_long_as_the_setting_says(
+    alice: User, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its package has a limit of its own, 120 seconds, for the silence between two pieces."""
+    monkeypatch.setenv("LANGCHAIN_OPENAI_STREAM_CHUNK_TIMEOUT_S", "0.2")
+    story = await chat_of(alice, provider)
+    provider.answers = [Answer(silent=0.8)]
+    assert ending(await story.send("hello")) == "done"
+    assert await story.screen() == ["hello", WHOLE]
+
+
+async def test_reasoning_is_not_sent_back_to_the_provider(provider: Provider) -> None:
+    model = engine_for(provider).models.chat
+    blocks: Any = [{"type": "reasoning", "reasoning": "thought", "index": 0}, {"type": "text", "text": "Yes."}]
+    told = AIMessage("No.", additional_kwargs={"reasoning_content": "thought"})
+    await llm.reply(model, [HumanMessage("a"), AIMessage(blocks), HumanMessage("b"), told, HumanMessage("c")])
+    assert "thought" not in json.dumps(provider.requests)
 
 
 async def test_what_has_begun_to_stream_is_not_asked_for_again_by_itself(alice: User, provider: Provider) -> None:
