@@ -9,7 +9,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -86,7 +86,8 @@ class Completions(BaseHTTPRequestHandler):
         answer = self.server.next_answer()
         if wrong := out_of_order(body["messages"]):
             answer = Answer(status=400, error={"message": wrong})
-        self._stream(answer) if answer.status == 200 else self._refuse(answer)
+        with suppress(ConnectionError):  # whoever asked may have had enough
+            self._stream(answer) if answer.status == 200 else self._refuse(answer)
 
     def _refuse(self, answer: Answer) -> None:
         body = json.dumps({"error": {"message": "no", **answer.error}}).encode()
