@@ -80,6 +80,23 @@ async def test_a_day_in_the_past_is_refused(trip: Story) -> None:
     assert "is in the past" in (await trip.version(1)).text
 
 
+async def test_of_a_long_stay_it_plans_the_first_days_and_says_what_all_nights_cost(trip: Story) -> None:
+    await trip.send("from 2026-12-05 for 10 nights")
+    plan = (await trip.version(1)).text
+    assert plan.startswith("## 7 days in Xi'an") and "4200 CNY" in plan, "420 a night"
+    assert "You stay 10 nights: this plans the first 7 days." in plan
+    await trip.send("从 2026-12-10 开始吧")
+    plan = (await trip.version(3)).text
+    assert "**2026-12-10**" in plan and "前 7 天" in plan and "全程 4200 元" in plan, "still ten nights"
+
+
+async def test_a_budget_is_for_all_nights_of_a_long_stay(trip: Story) -> None:
+    await trip.send("from 2026-12-05 for 10 nights, budget 2600")
+    assert "No hotel fits" not in (await trip.version(1)).text
+    [total] = [found["total"] for found in (await values(trip))["findings"] if found["what"] == "hotel"]
+    assert total <= 2600
+
+
 async def test_what_one_sees_grow_is_the_plan_and_not_the_draft(trip: Story) -> None:
     """The draft is written in the same node, but by another step of the graph within it."""
     assert said(await trip.send(ASKED)) == (await trip.version(1)).text

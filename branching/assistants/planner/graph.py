@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Annotated, Any
 
@@ -32,7 +33,8 @@ class Trip(MessagesState):
     """The messages, and what a plan is made of."""
 
     trip: dict[str, Any]
-    """The days of the trip as ISO dates, and the budget for a stay; no days where nobody has said when it begins."""
+    """The days that are planned, as ISO dates, and the nights and the budget of the whole stay. No days where nobody has
+    said when it begins."""
     findings: Annotated[list[dict[str, Any]], gathered]
     """What was looked up in this turn, in no order."""
 
@@ -61,10 +63,11 @@ async def read(state: Trip) -> dict[str, Any]:
     said = next((message.text for message in reversed(state["messages"]) if message.type == "human"), "")
     wish, known = reading.read(said, clock.today()), state.get("trip") or {}
     begins = wish.check_in or next((date.fromisoformat(day) for day in known.get("days", [])), None)
-    nights = wish.nights or max(1, len(known.get("days", [])) - 1)
+    nights = wish.nights or _nights(known)
     days = [begins + timedelta(days=number) for number in range(min(nights + 1, DAYS))] if begins else []
     budget = wish.budget or known.get("budget")
-    return {"trip": {"days": [day.isoformat() for day in days], "budget": budget}, "findings": None}
+    trip = {"days": [day.isoformat() for day in days], "nights": nights, "budget": budget}
+    return {"trip": trip, "findings": None}
 
 
 def _lookups(state: Trip) -> list[Send] | str:
@@ -72,8 +75,13 @@ def _lookups(state: Trip) -> list[Send] | str:
     trip = state["trip"]
     if not trip["days"] or trip["days"][0] < clock.today().isoformat():
         return WRITE
-    stay = {"what": "hotel", "nights": max(1, len(trip["days"]) - 1), "budget": trip["budget"], "day": trip["days"][0]}
+    stay = {"what": "hotel", "nights": _nights(trip), "budget": trip["budget"], "day": trip["days"][0]}
     return [Send(LOOK, stay), *(Send(LOOK, {"what": "weather", "day": day}) for day in trip["days"])]
+
+
+def _nights(trip: Mapping[str, Any]) -> int:
+    """Of the whole stay. A trip that was stored before it had them was as long as its plan."""
+    return trip.get("nights") or max(1, len(trip.get("days", [])) - 1)
 
 
 async def look(wanted: dict[str, Any]) -> dict[str, Any]:
@@ -121,5 +129,6 @@ def _read(models: llm.Models, state: Plan) -> context.Reading:
 def _told(role: str, state: Plan, *more: str) -> BaseMessage:
     """The role, and all that is known. In the order of what it is about: steps that ran side by side have none."""
     findings = sorted(state["findings"], key=lambda each: (each["what"], each.get("date", "")))
-    known = {"today": clock.today().isoformat(), **state["trip"], "findings": findings}
+    trip = {**state["trip"], "nights": _nights(state["trip"])}
+    known = {"today": clock.today().isoformat(), **trip, "findings": findings}
     return SystemMessage("\n\n".join([role, FINDINGS + json.dumps(known, ensure_ascii=False), *more]))

@@ -19,7 +19,8 @@ DRAFT = (
 )
 REVISED = (
     "You plan days in Xi'an. Revise the draft for the person: keep to it where you can, go indoors when the weather is "
-    "bad, say where to stay and what it costs. Write in the person's language, in Markdown."
+    "bad, say where to stay and what all nights cost. Where the stay is longer than the plan, say so. Write in the "
+    "person's language, in Markdown."
 )
 FINDINGS, MADE = "What is known:\n", "The draft:\n"
 
@@ -35,6 +36,7 @@ class Words:
     title: str
     day: str
     moved: str
+    longer: str
     stay: str
     nowhere: str
     when: str
@@ -59,6 +61,7 @@ ENGLISH = Words(
     title="## {days} days in Xi'an",
     day="- **{date}** ({sky}, {low} to {high} °C): {what}",
     moved=", indoors because of the weather",
+    longer="You stay {nights} nights: this plans the first {days} days.",
     stay="Stay at **{name}**: {total} {currency} for the whole time, in a standard room.",
     nowhere="No hotel fits the budget. Tell me another one.",
     when="When does the trip begin, and for how many nights? For example: from 2026-12-20 for 2 nights.",
@@ -72,6 +75,7 @@ CHINESE = Words(
     title="## 西安 {days} 日计划",
     day="- **{date}**（{sky}，{low} 到 {high} °C）：{what}",
     moved="（因天气改为室内）",
+    longer="共住 {nights} 晚，这里计划前 {days} 天。",
     stay="住宿：**{name}**，标准间，全程 {total} 元。",
     nowhere="没有符合预算的酒店。请换一个预算。",
     when="哪天出发，住几晚？例如：2026-12-20 起两晚。",
@@ -114,7 +118,9 @@ def _revised(words: Words, known: Mapping[str, Any], draft: str) -> str:
     planned = dict(line.split(": ", 1) for line in draft.splitlines() if ": " in line)
     skies = {found["date"]: found for found in known["findings"] if found["what"] == "weather"}
     days = [_day(words, number, skies[day], planned.get(day, "")) for number, day in enumerate(known["days"])]
-    return "\n\n".join([words.title.format(days=len(days)), "\n".join(days), _stay(words, known)])
+    is_longer = known["nights"] >= len(days)
+    longer = [words.longer.format(days=len(days), nights=known["nights"])] if is_longer else []
+    return "\n\n".join([words.title.format(days=len(days)), "\n".join(days), *longer, _stay(words, known)])
 
 
 def _day(words: Words, number: int, sky: Mapping[str, Any], planned: str) -> str:
