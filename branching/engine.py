@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+from django.core.exceptions import ImproperlyConfigured
 from langgraph.graph.state import CompiledStateGraph
 
 from branching import assistants
@@ -23,8 +24,18 @@ class Engine:
     """Held while dead runs are settled: see `recovery`."""
 
     def graph(self, assistant: str) -> CompiledStateGraph:
-        """The assistant's graph over this saver, compiled once. Raises `UnknownAssistant`."""
+        """The assistant's graph over this saver, compiled once.
+
+        Raises `UnknownAssistant`, and `ImproperlyConfigured` where a graph within it has a memory of its own.
+        """
         if assistant not in self.graphs:
             blueprint = assistants.get(assistant).build(self.models)
-            self.graphs[assistant] = blueprint.compile(checkpointer=self.saver)
+            self.graphs[assistant] = _checked(blueprint.compile(checkpointer=self.saver))
         return self.graphs[assistant]
+
+
+def _checked(graph: CompiledStateGraph) -> CompiledStateGraph:
+    # A message sent on an old branch would find what was said on the newest one in such a memory.
+    if remembering := [name for name, inner in graph.get_subgraphs(recurse=True) if inner.checkpointer]:
+        raise ImproperlyConfigured(f"A graph within a node must not have a checkpointer: {', '.join(remembering)}.")
+    return graph

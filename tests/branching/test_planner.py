@@ -75,6 +75,11 @@ async def test_it_speaks_chinese_and_asks_for_what_it_needs(trip: Story) -> None
     assert plan.startswith("## 西安 3 日计划") and "住宿" in plan
 
 
+async def test_a_trip_to_the_end_of_the_calendar_ends_there(trip: Story) -> None:
+    assert ending(await trip.send("from 9999-12-30 for 5 nights")) == "done"
+    assert (await trip.version(1)).text.startswith("## 2 days in Xi'an")
+
+
 async def test_a_day_in_the_past_is_refused(trip: Story) -> None:
     await trip.send("from 2026-11-01 for 2 nights")
     assert "is in the past" in (await trip.version(1)).text

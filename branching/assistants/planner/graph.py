@@ -33,8 +33,8 @@ class Trip(MessagesState):
     """The messages, and what a plan is made of."""
 
     trip: dict[str, Any]
-    """The days that are planned, as ISO dates, and the nights and the budget of the whole stay. No days where nobody has
-    said when it begins."""
+    """The days that are planned, as ISO dates, and the nights and the budget of the whole stay. There are no days where
+    nobody has said when it begins."""
     findings: Annotated[list[dict[str, Any]], gathered]
     """What was looked up in this turn, in no order."""
 
@@ -64,7 +64,9 @@ async def read(state: Trip) -> dict[str, Any]:
     wish, known = reading.read(said, clock.today()), state.get("trip") or {}
     begins = wish.check_in or next((date.fromisoformat(day) for day in known.get("days", [])), None)
     nights = wish.nights or _nights(known)
-    days = [begins + timedelta(days=number) for number in range(min(nights + 1, DAYS))] if begins else []
+    # The calendar ends, and somebody will ask for it.
+    count = min(nights + 1, DAYS, (date.max - begins).days + 1) if begins else 0
+    days = [begins + timedelta(days=number) for number in range(count)]
     budget = wish.budget or known.get("budget")
     trip = {"days": [day.isoformat() for day in days], "nights": nights, "budget": budget}
     return {"trip": trip, "findings": None}
