@@ -122,6 +122,10 @@ def test_the_hotels_and_the_weather_are_the_same_whenever_one_asks() -> None:
     assert {*weather.SKIES, weather.SNOW} == set(CHINESE.skies)
 
 
+def test_a_stay_may_go_on_where_the_calendar_ends() -> None:
+    assert all(hotel.free_rooms(date.max, 30) for hotel in hotels.HOTELS.values())
+
+
 def test_what_two_steps_learn_at_once_is_put_together() -> None:
     assert each_once(["a", "b"], ["b", "c"]) == ["a", "b", "c"]
     assert each_once(None, None) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import Literal, get_args
 
 Room = Literal["suite", "standard"]
@@ -32,8 +32,9 @@ class Hotel:
 
     def is_free(self, room: Room, check_in: date, nights: int) -> bool:
         """Whether there is a room for all of the nights. Of standard rooms there always is one."""
-        stay = (check_in + timedelta(days=night) for night in range(nights))
-        return room == "standard" or all((night.toordinal() + len(self.id)) % self.rhythm for night in stay)
+        first = check_in.toordinal()  # a number: a stay may go on where the calendar ends
+        stay = range(first, first + nights)
+        return room == "standard" or all((night + len(self.id)) % self.rhythm for night in stay)
 
     def free_rooms(self, check_in: date, nights: int) -> list[Room]:
         return [room for room in ROOMS if self.is_free(room, check_in, nights)]
