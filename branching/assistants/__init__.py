@@ -15,6 +15,9 @@ from branching.assistants.cards import Card
 from branching.exceptions import UnknownAssistant
 from branching.llm import Models
 
+OF_THE_MODEL = ("CHAT_MODEL", "CHAT_MODEL_BASE_URL", "CHAT_CONTEXT_TOKENS", "CHAT_TIMEOUT", "CHAT_RETRIES")
+OF_THE_PACE = ("CHAT_TOKEN_DELAY_MS",)
+
 
 @dataclass(frozen=True)
 class Assistant:
@@ -43,6 +46,10 @@ class Assistant:
     """What the page calls its tools, by their names."""
     card: Callable[[Mapping[str, Any]], Card] = cards.plain
     """How the payload of a question is shown."""
+    shows: Mapping[str, str] = field(default_factory=dict)
+    """What the time machine calls the fields of its state, beside their names."""
+    settings: tuple[str, ...] = ()
+    """The settings, by their names in the environment, that change what it does."""
 
 
 ASSISTANTS: dict[str, Assistant] = {
@@ -55,6 +62,7 @@ ASSISTANTS: dict[str, Assistant] = {
             build=chat.build,
             reply_nodes=(chat.MODEL,),
             uses_model=True,
+            settings=OF_THE_MODEL + OF_THE_PACE,
         ),
         Assistant(
             name="concierge",
@@ -63,10 +71,17 @@ ASSISTANTS: dict[str, Assistant] = {
             build=concierge.build,
             reply_nodes=(concierge.AGENT,),
             uses_model=True,
+            settings=OF_THE_MODEL + OF_THE_PACE,
             demo_note=_("No language model is configured: fixed rules answer here, in English and Chinese."),
             acts=(concierge.TOOLS_NODE,),
             tools=concierge.TITLES,
             card=concierge.card,
+            shows={
+                "seen_hotel_ids": _("hotels that a search returned"),
+                "orders": _("bookings made on this branch"),
+                "budget": _("budget for a stay"),
+                "warnings": _("what the person was warned of"),
+            },
         ),
         Assistant(
             name="planner",
@@ -77,7 +92,9 @@ ASSISTANTS: dict[str, Assistant] = {
             build=planner.build,
             reply_nodes=(planner.WRITE,),
             uses_model=True,
+            settings=OF_THE_MODEL + OF_THE_PACE,
             speakers=(planner.REVISE,),
+            shows={"trip": _("days, nights and budget"), "findings": _("what was looked up in this turn")},
             limits=_(
                 "Drafting and revising are a graph of their own within one step. LangGraph can't go back into that "
                 "step: Regenerate does the whole turn again, Retry the whole step."
@@ -91,6 +108,7 @@ ASSISTANTS: dict[str, Assistant] = {
             build=guide.build,
             reply_nodes=(history.WHOLE_TURN,),
             uses_model=True,
+            settings=OF_THE_MODEL + OF_THE_PACE,
             is_functional=True,
             limits=_(
                 "It is one function, of which LangGraph keeps the end alone: a turn can be regenerated and edited as a "
@@ -105,6 +123,7 @@ ASSISTANTS: dict[str, Assistant] = {
             build=echo.build,
             reply_nodes=(echo.REPLY,),
             uses_model=False,
+            settings=OF_THE_PACE,
         ),
     )
 }

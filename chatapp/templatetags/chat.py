@@ -57,6 +57,12 @@ def tool_title(name: str, assistant: Assistant) -> str:
 
 
 @register.filter
+def field_title(name: str, assistant: Assistant) -> str:
+    """What the assistant calls a field of its state; empty where it says nothing of it."""
+    return str(assistant.shows.get(name, ""))
+
+
+@register.filter
 def card_of(payload: Mapping[str, Any], assistant: Assistant) -> Card:
     """The question with this payload, as the assistant puts it."""
     return assistant.card(payload)

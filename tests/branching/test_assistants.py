@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
+from django.conf import settings
 from langchain_core.messages import AIMessageChunk, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
@@ -59,6 +60,13 @@ def test_an_assistant_is_titled_and_its_reply_nodes_exist(assistant: assistants.
     graph = assistant.build(models_with(Scripted())).compile()
     assert str(assistant.title) and str(assistant.description)
     assert assistant.reply_nodes and set(assistant.reply_nodes) <= set(graph.nodes)
+
+
+@pytest.mark.parametrize("assistant", assistants.ASSISTANTS.values(), ids=lambda assistant: assistant.name)
+def test_what_the_registration_names_is_there(assistant: assistants.Assistant) -> None:
+    graph = assistant.build(models_with(Scripted())).compile()
+    assert set(assistant.acts) <= set(graph.nodes) and set(assistant.shows) <= set(graph.channels)
+    assert all(hasattr(settings, name) for name in assistant.settings)
 
 
 async def test_two_turns_of_echo_make_the_chain_of_eight() -> None:
