@@ -101,16 +101,21 @@ def _message(number: int, carried: CarriedMessage) -> dict[str, Any]:
 
 def read(text: str) -> list[Carried]:
     """The threads of a file of ours. Raises `BadFile`, which says what is wrong with it and where."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        raise BadFile(gettext("The file is no JSON, or it is broken.")) from None
+    found = parsed(text)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise BadFile(gettext("The file is no export of Switchback."))
     if found.get("version") != VERSION:
         raise BadFile(gettext("The file was written by a newer version of Switchback."))
     threads = [_read_thread(each) for each in _list(found.get("threads"))]
     return checked(threads)
+
+
+def parsed(text: str) -> Any:
+    """What the file holds, as JSON. Raises `BadFile`."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise BadFile(gettext("The file is no JSON, or it is broken.")) from None
 
 
 def checked(threads: Sequence[Carried]) -> list[Carried]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from branching.carrying import MESSAGES_MAX, TEXT_MAX, Carried, CarriedMessage, checked
+from branching.carrying import MESSAGES_MAX, TEXT_MAX, Carried, CarriedMessage, checked, parsed
 from branching.exceptions import BadFile
 from branching.types import Content
 
@@ -28,10 +27,7 @@ def looks_like(text: str) -> bool:
 
 def read(text: str) -> list[Carried]:
     """The conversations of the file. Raises `BadFile`, which says what is wrong with it."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        raise BadFile(gettext("The file is no JSON, or it is broken.")) from None
+    found = parsed(text)
     found = found if isinstance(found, list) else [found]
     return checked([_conversation(each) for each in found])
 

@@ -26,10 +26,9 @@ from langchain_core.runnables.config import ensure_config
 from pydantic import PrivateAttr
 
 from branching.demo_texts import CHINESE, ENGLISH, Phrases
-from branching.local_model import LocalModel, pieces
+from branching.local_model import IDEOGRAPH, LocalModel, pieces
 
 COMMAND = re.compile(r"\s*/(help|fail|long|slow)\b\s*(.*?)\s*", re.DOTALL)
-IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
 MARKDOWN = re.compile(r"([\\`*_\[\]<>|#~!&])")
 LIGHT_WORDS = re.compile(
     r"about|another|best|could|days|does|explain|from|give|have|into|like|list|make|more|please|show|some|table|"

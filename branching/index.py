@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -117,12 +117,17 @@ def checkpoint_of(thread_id: UUID, checkpoint_id: str | None) -> IndexedCheckpoi
 def has_open_calls(thread_id: UUID, checkpoint_id: str | None) -> bool:
     """Whether a tool call at the end of this checkpoint's messages has no result yet."""
     row = IndexedCheckpoint.objects.filter(thread_id=thread_id, checkpoint_id=checkpoint_id).first()
-    message, answered = row.message if row else None, set()
+    return bool(row and open_calls(row.message))
+
+
+def open_calls(last: Message | None) -> list[Mapping[str, Any]]:
+    """The tool calls at the end of a transcript that have no result yet."""
+    message, answered = last, set()
     while message and message.kind == "tool":
         answered.add(message.data.get("tool_call_id"))
         message = message.parent
     calls = message.data.get("tool_calls", ()) if message else ()
-    return any(call["id"] not in answered for call in calls)
+    return [call for call in calls if call["id"] not in answered]
 
 
 def base_of(message: Message) -> IndexedCheckpoint | None:

@@ -17,6 +17,9 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 # A word with the blanks before it, or two ideographs: about what hosted models send at a time.
 PIECE = re.compile(r"\s*[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]{1,2}|\s*[^\s\u3000-\u30ff\u3400-\u9fff]{1,12}|\s+")
 
+IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
+"""What tells a text in Chinese, for models that know two languages."""
+
 
 def pieces(text: str) -> list[str]:
     """The text cut into small parts; joined they are the text again."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from branching import actions
+from branching import actions, index
 from branching.models import Action, IndexedCheckpoint, Message
 from branching.types import Asked, ToolStep
 
@@ -23,21 +23,13 @@ def of(rows: Sequence[Message]) -> dict[int, ToolStep]:
 
 def due(last: Message | None, questions: Sequence[Asked]) -> tuple[ToolStep, ...]:
     """The calls at the end of a transcript that have no result yet, and the questions that belong to no call."""
-    calls = list(_open_calls(last)) if last else []
+    calls = index.open_calls(last)
     known, called = {each.call_id: each for each in questions}, {call["id"] for call in calls}
     others = (each for each in questions if each.call_id not in called)
     return (
         *(ToolStep(call["name"], call["args"], asked=known.get(call["id"])) for call in calls),
         *(ToolStep(str(each.payload.get("action", "")), {}, asked=each) for each in others),
     )
-
-
-def _open_calls(last: Message) -> Iterator[Mapping[str, Any]]:
-    answered, message = set(), last
-    while message.kind == "tool" and message.parent:
-        answered.add(_call_id(message))
-        message = message.parent
-    return (call for call in message.data.get("tool_calls", ()) if call["id"] not in answered)
 
 
 def _callers(rows: Sequence[Message]) -> dict[str, tuple[Message, Mapping[str, Any]]]:

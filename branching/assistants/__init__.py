@@ -15,6 +15,8 @@ from branching.assistants.cards import Card
 from branching.exceptions import UnknownAssistant
 from branching.llm import Models
 
+BY_RULES = _("No language model is configured: fixed rules answer here, in English and Chinese.")
+
 OF_THE_MODEL = ("CHAT_MODEL", "CHAT_MODEL_BASE_URL", "CHAT_CONTEXT_TOKENS", "CHAT_TIMEOUT", "CHAT_RETRIES")
 OF_THE_PACE = ("CHAT_TOKEN_DELAY_MS",)
 
@@ -72,7 +74,7 @@ ASSISTANTS: dict[str, Assistant] = {
             reply_nodes=(concierge.AGENT,),
             uses_model=True,
             settings=OF_THE_MODEL + OF_THE_PACE,
-            demo_note=_("No language model is configured: fixed rules answer here, in English and Chinese."),
+            demo_note=BY_RULES,
             acts=(concierge.TOOLS_NODE,),
             tools=concierge.TITLES,
             card=concierge.card,
@@ -99,7 +101,7 @@ ASSISTANTS: dict[str, Assistant] = {
                 "Drafting and revising are a graph of their own within one step. LangGraph can't go back into that "
                 "step: Regenerate does the whole turn again, Retry the whole step."
             ),
-            demo_note=_("No language model is configured: fixed rules answer here, in English and Chinese."),
+            demo_note=BY_RULES,
         ),
         Assistant(
             name="guide",
@@ -114,7 +116,7 @@ ASSISTANTS: dict[str, Assistant] = {
                 "It is one function, of which LangGraph keeps the end alone: a turn can be regenerated and edited as a "
                 "whole, but there is no step within it to go back to, and its state can't be changed by hand."
             ),
-            demo_note=_("No language model is configured: fixed rules answer here, in English and Chinese."),
+            demo_note=BY_RULES,
         ),
         Assistant(
             name="echo",

@@ -20,9 +20,8 @@ from langgraph.pregel import Pregel
 
 from branching import context, llm
 from branching.assistants.guide_texts import CHINESE, ENGLISH, Passage
-from branching.local_model import LocalModel
+from branching.local_model import IDEOGRAPH, LocalModel
 
-IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
 WORD = re.compile(r"[a-z]+")
 MOST = 3
 """Passages that an answer is written from."""

@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from branching import assistants, runs, threads
 from branching.engine import Engine
 from branching.llm import Models
 from tests.branching.conftest import Story, ending, is_saved
+from tests.branching.desk import refuse_a_bad_sequence
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 CALLS = ("hotels", "weather")
-
-
-def refuse_a_bad_sequence(messages: Sequence[BaseMessage]) -> None:
-    """What a strict provider does: each call is followed by its result, before anything else."""
-    waiting: list[str] = []
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            waiting.remove(message.tool_call_id)
-            continue
-        assert not waiting, f"no result for {waiting}"
-        waiting = [call["id"] for call in getattr(message, "tool_calls", [])]
-    assert not waiting, f"no result for {waiting}"
 
 
 def build(models: Models) -> StateGraph:

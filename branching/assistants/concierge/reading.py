@@ -9,8 +9,7 @@ from datetime import date, timedelta
 
 from branching.assistants.concierge import dates
 from branching.assistants.concierge.hotels import HOTELS, Room
-
-IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
+from branching.local_model import IDEOGRAPH
 
 AMOUNT = r"(?:cny|rmb|¥|￥|yuan)?\s*(\d[\d,]*)"
 BUDGET = re.compile(

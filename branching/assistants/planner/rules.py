@@ -10,8 +10,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from branching.assistants.concierge import phrases as concierge
-from branching.assistants.concierge.reading import IDEOGRAPH
-from branching.local_model import LocalModel
+from branching.local_model import IDEOGRAPH, LocalModel
 
 DRAFT = (
     "You plan days in Xi'an. Draft a plan: one line for each day, the date and what to see. Write in the person's "
