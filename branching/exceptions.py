@@ -52,6 +52,10 @@ class RunInProgress(Conflict):
     """A reply is still being written. Wait for it or stop it, then try again."""
 
 
+class TooEarly(Conflict):
+    """This builds on the step before it. Go back, and press the button there first."""
+
+
 class NothingToUndo(Conflict):
     """There is nothing to undo."""
 

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.i18n import set_language
 
-from chatapp.views import accounts, actions, carrying, machine, messages, runs, storage, threads, travel
+from chatapp.views import accounts, actions, carrying, lesson, machine, messages, runs, storage, threads, travel
 
 thread = [
     path("", threads.show, name="thread"),
@@ -38,6 +38,7 @@ thread = [
     path("checkpoints/<str:checkpoint_id>/decide/", actions.decide_again, name="decide-again"),
     path("export.json", carrying.as_json, name="export-json"),
     path("export.md", carrying.as_markdown, name="export-markdown"),
+    path("lesson/<slug:name>/", lesson.chapter, name="lesson-chapter"),
     path("actions/", actions.show, name="actions"),
     path("bookings/<str:order>/cancel/", actions.cancel, name="booking-cancel"),
 ]
@@ -46,6 +47,7 @@ urlpatterns = [
     path("", threads.home, name="home"),
     path("threads/", threads.create, name="threads"),
     path("import/", carrying.bring, name="import"),
+    path("lesson/", lesson.begin, name="lesson"),
     path("search/", threads.search, name="search"),
     path("threads/<uuid:thread_id>/", include(thread)),
     path("admin/", admin.site.urls),
