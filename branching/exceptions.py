@@ -36,6 +36,10 @@ class NoSuchBooking(NotFound):
     """There is no such booking in this conversation."""
 
 
+class NoSuchShare(NotFound):
+    """There is no such link, or it was taken back."""
+
+
 class NoSuchRun(NotFound):
     """There is no such reply in the making."""
 

@@ -181,6 +181,22 @@ class HeadMove(models.Model):
         return f"{self.why}: {self.origin} -> {self.target}"
 
 
+class Share(models.Model):
+    """A link to one version, for people who have no account: whoever knows its `token` may read it."""
+
+    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="shares")
+    token = models.CharField(max_length=43, unique=True, help_text="256 bits that nobody can guess.")
+    path = models.CharField(max_length=64, help_text="The `path` of its last message: a rebuilt index keeps it.")
+    title = models.CharField(max_length=200, blank=True, help_text="What the thread was called then.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["thread", "path"], name="one_share_per_version")]
+
+    def __str__(self) -> str:
+        return f"{self.title} {self.path[:8]}"
+
+
 class StoredThread(models.Model):
     """A thread as the checkpoint saver knows it. LangGraph's name for it may be any text; ours is the Thread's id."""
 

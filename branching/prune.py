@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from branching import heads, sizes
+from branching import heads, sharing, sizes
 from branching.branches import refuse_unless_settled
 from branching.exceptions import HeadMoved, NotFinished
 from branching.models import Action, HeadMove, IndexedCheckpoint, Run, StoredThread, Thread
@@ -29,7 +29,8 @@ Keep = Literal["tips", "head"]
 class Rules:
     """Which threads, and what of them stays.
 
-    `tips`: every version, and whatever a button leads to. `head`: the branch that is shown, and what its buttons need.
+    `tips`: every version, and whatever a button leads to. `head`: the branch that is shown and those
+    that are shared, and what their buttons need.
     """
 
     keep: Keep
@@ -103,6 +104,8 @@ def _carry_out(thread: Thread, rules: Rules) -> None:
     if rules.keep == "head":
         outline = Outline.of(thread.pk)
         shown = set(outline.path(outline.rows[thread.head].message)) if thread.head in outline.rows else set()
+        for end in sharing.ends(thread.pk):
+            shown.update(outline.path(end))
         others = outline.messages.keys() - shown
         if others:
             Removal(thread, outline, outline.with_what_led_there(others, thread.head), others).carry_out()

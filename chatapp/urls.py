@@ -6,7 +6,19 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.i18n import set_language
 
-from chatapp.views import accounts, actions, carrying, lesson, machine, messages, runs, storage, threads, travel
+from chatapp.views import (
+    accounts,
+    actions,
+    carrying,
+    lesson,
+    machine,
+    messages,
+    runs,
+    sharing,
+    storage,
+    threads,
+    travel,
+)
 
 thread = [
     path("", threads.show, name="thread"),
@@ -36,6 +48,8 @@ thread = [
     path("checkpoints/<str:checkpoint_id>/", threads.checkpoint, name="checkpoint"),
     path("checkpoints/<str:checkpoint_id>/answer/", actions.answer, name="answer"),
     path("checkpoints/<str:checkpoint_id>/decide/", actions.decide_again, name="decide-again"),
+    path("share/", sharing.manage, name="share"),
+    path("share/<int:pk>/revoke/", sharing.revoke, name="share-revoke"),
     path("export.json", carrying.as_json, name="export-json"),
     path("export.md", carrying.as_markdown, name="export-markdown"),
     path("lesson/<slug:name>/", lesson.chapter, name="lesson-chapter"),
@@ -50,6 +64,8 @@ urlpatterns = [
     path("lesson/", lesson.begin, name="lesson"),
     path("search/", threads.search, name="search"),
     path("threads/<uuid:thread_id>/", include(thread)),
+    path("shared/<str:token>/", sharing.show, name="shared"),
+    path("shared/<str:token>/<int:pk>/", sharing.earlier, name="shared-earlier"),
     path("admin/", admin.site.urls),
     path("login/", accounts.log_in, name="login"),
     path("logout/", accounts.log_out, name="logout"),
