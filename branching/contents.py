@@ -64,7 +64,7 @@ def message_of(content: Content) -> BaseMessage:
         return ToolMessage(body, id=content.id, tool_call_id=data.get("tool_call_id", ""), **named)
     reasoning = data.get("reasoning") if isinstance(body, str) else None
     extras = {"stopped": data.get("stopped"), "reasoning_content": reasoning}
-    told = {"model_name": data.get("model"), "left_out": data.get("left_out")}
+    told = {"model_name": data.get("model"), "left_out": data.get("left_out"), "settings": data.get("settings")}
     return AIMessage(
         body,
         id=content.id,

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from langchain_core.messages import AIMessage, BaseMessage, trim_messages
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, trim_messages
+
+from branching.types import NOTHING_CHOSEN, Choices
 
 ROOM = 0.75
 """How much of what a model can read is given to it: the rest is for its reply, and for counting that is not exact."""
@@ -26,22 +28,26 @@ class Reading:
     messages: list[BaseMessage]
     left_out: int
     """How many messages, from the first on, it does not read."""
+    choices: Choices = NOTHING_CHOSEN
 
     def mark(self, reply: AIMessage) -> AIMessage:
-        """The reply with a note of what it was written without, for the person: `left_out` in its metadata."""
-        noted = {"left_out": self.left_out} if self.left_out else {}
+        """The reply with a note in its metadata, for the person, of what it was written without and with: `left_out`,
+        and `settings`, where something was chosen."""
+        found = {"left_out": self.left_out, "settings": self.choices.noted}
+        noted = {name: value for name, value in found.items() if value}
         return reply.model_copy(update={"response_metadata": reply.response_metadata | noted})
 
 
-def reading(messages: Sequence[BaseMessage], *, tokens: int) -> Reading:
-    """The last messages that fit into so many tokens, from a human message on.
+def reading(messages: Sequence[BaseMessage], *, tokens: int, choices: Choices = NOTHING_CHOSEN) -> Reading:
+    """The last messages that fit into so many tokens, from a human message on, below the instructions that were chosen.
 
     The last human message and what follows it are always among them: where even they are too long, the model is to
     say so itself.
     """
+    told: list[BaseMessage] = [SystemMessage(choices.instructions)] if choices.instructions else []
     fit = partial(trim_messages, token_counter=_tokens, strategy="last", start_on="human")
-    kept = fit(list(messages), max_tokens=tokens) or _last_turn(messages)
-    return Reading(kept, len(messages) - len(kept))
+    kept = fit(list(messages), max_tokens=max(tokens - _tokens(told), 0)) or _last_turn(messages)
+    return Reading([*told, *kept], len(messages) - len(kept), choices)
 
 
 def _last_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:

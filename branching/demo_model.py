@@ -104,6 +104,8 @@ def reply_to(messages: list[BaseMessage], *, attempt: int) -> str:
     phrases, turn = _language(asked), _seed(messages) + attempt
     parts = [_nth(phrases.openings, turn), _body(phrases, asked[-1], turn), _nth(phrases.closings, turn)]
     parts = [_about(part, asked[-1]) for part in parts]
+    if told := "".join(message.text for message in messages if message.type == "system"):
+        parts.insert(1, _about(phrases.told, told))
     if len(asked) > 1:
         parts.insert(1, _about(phrases.earlier.replace("{number}", str(len(asked))), asked[-2]))
     return "\n\n".join(part.strip() for part in parts)

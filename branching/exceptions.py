@@ -169,6 +169,14 @@ class MayActAgain(Conflict):
     """From here the assistant may act on the world again. Confirm that first."""
 
 
+class UnknownModel(Invalid):
+    """There is no such model here. Choose one of those that are listed."""
+
+
+class InstructionsTooLong(Invalid):
+    """These instructions are too long. At most 4,000 characters can be given."""
+
+
 class UnknownAssistant(Invalid):
     """There is no such assistant."""
 

@@ -124,6 +124,7 @@ def _data_of(message: BaseMessage) -> dict[str, Any]:
         "stopped": bool(message.additional_kwargs.get("stopped")),
         "model": message.response_metadata.get("model_name"),
         "left_out": message.response_metadata.get("left_out"),
+        "settings": message.response_metadata.get("settings"),
         "reasoning": contents.reasoning_of(message),
         "parts": contents.parts_of(message),
         "usage": contents.usage_of(message),

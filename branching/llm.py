@@ -7,9 +7,9 @@ import json
 import logging
 import os
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
@@ -40,6 +40,9 @@ KEYS = {
 }
 
 
+DEMO = "demo"
+"""The name of the model that needs no key."""
+
 MALFORMED = "not_json"
 """The only argument of a call whose arguments could not be read: as they were written."""
 
@@ -57,13 +60,36 @@ class Models:
     is_demo: bool = False
     problem: str = ""
     """What is missing and what to do about it; empty when all is well."""
+    name: str = ""
+    """Its name as configured."""
     token_delay: float = 0.0
     """Seconds between two tokens of the models that run in this process."""
     context_tokens: int = context.DEFAULT
     """How many tokens of a conversation the chat model is given to read."""
+    others: Mapping[str, Models] = field(default_factory=dict)
+    """What else a person can choose for a thread, by name as configured."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What can be chosen: nothing, which means this one, or one of the others."""
+        return ("", *self.others)
+
+    def of(self, name: str) -> Models:
+        """What was chosen by this name. Where it is offered no more, a model that says so when it is called."""
+        if not name:
+            return self
+        return self.others.get(name) or _gone(name)
 
 
-def open_models(
+def open_models(*, chat_model: str, others: Sequence[str] = (), **settings: Any) -> Models:
+    """The models for these settings, `others` among them for people to choose: see `open_model` for the rest."""
+    return replace(
+        open_model(chat_model=chat_model, **settings),
+        others={name: open_model(chat_model=name, **settings) for name in others},
+    )
+
+
+def open_model(
     *,
     chat_model: str,
     base_url: str,
@@ -72,16 +98,16 @@ def open_models(
     timeout: float = TIMEOUT,
     retries: int = RETRIES,
 ) -> Models:
-    """The models for these settings. `chat_model` is written provider:model; empty, it means the demo model.
+    """The model for these settings. `chat_model` is written provider:model; empty or "demo", it is the demo model.
 
     Without `context_tokens` as many are read as the model is known to take. A provider may be silent for `timeout`
     seconds; a request that it does not begin to answer is repeated so many times, as the provider's package does it.
     Never raises: what is wrong stands in `problem`.
     """
-    if not chat_model:
+    if chat_model in ("", DEMO):
         demo = DemoModel(token_delay=token_delay)
         size = context_tokens or context.DEFAULT
-        return Models(chat=demo, label=_("Demo model"), is_demo=True, token_delay=token_delay, context_tokens=size)
+        return Models(demo, _("Demo model"), is_demo=True, name=DEMO, token_delay=token_delay, context_tokens=size)
     provider, _colon, name = chat_model.partition(":")
     provider = provider.replace("-", "_").lower()
     chat, error = _open(provider, name, base_url, timeout=timeout, retries=retries)
@@ -90,7 +116,12 @@ def open_models(
             logger.warning("%s (%s)", problem, error or "no key")
         chat = UnavailableModel(model=chat_model, problem=problem)
     size = context_tokens or _context_of(chat)
-    return Models(chat=chat, label=chat_model, problem=problem, token_delay=token_delay, context_tokens=size)
+    return Models(chat, chat_model, problem=problem, name=chat_model, token_delay=token_delay, context_tokens=size)
+
+
+def _gone(name: str) -> Models:
+    problem = format_lazy(_("The model {model} is not offered here any more. Choose another one."), model=name)
+    return Models(UnavailableModel(model=name, problem=problem), name, problem=problem, name=name)
 
 
 def _context_of(chat: BaseChatModel) -> int:

@@ -17,6 +17,8 @@ class Thread(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="threads")
     title = models.CharField(max_length=200, blank=True)
     assistant = models.SlugField(max_length=50)
+    model = models.CharField(max_length=100, blank=True, help_text="As configured; empty, the first one.")
+    instructions = models.TextField(blank=True, help_text="What the model is told before the conversation.")
     head = models.CharField(max_length=64, null=True, blank=True, help_text="Checkpoint id; written by heads.py alone.")
     head_version = models.PositiveIntegerField(default=0)
     revision = models.PositiveIntegerField(default=0)

@@ -18,14 +18,14 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateUpdate
 
-from branching import actions, assistants, failures, heads, history, index, leases, llm, recovery, results
+from branching import actions, assistants, failures, heads, history, index, leases, llm, recovery, results, threads
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import HistoryLost, NoSuchThread
 from branching.limits import RECURSION_LIMIT
 from branching.models import IndexedCheckpoint, Message, Run, Thread
 from branching.standing import at_head
-from branching.types import Checkpoint, CheckpointSaved, Content, Pending, Question, RunEnded, RunEvent, Token
+from branching.types import Checkpoint, CheckpointSaved, Choices, Content, Pending, Question, RunEnded, RunEvent, Token
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +101,8 @@ class _Course:
         error: BaseException | None = None
         try:
             await self._check_base()
-            async with aclosing(_parts(self.graph, await self._input(), self._config(attempt), stop)) as parts:
+            given = (await self._input(), self._config(attempt), threads.choices(self.run.thread))
+            async with aclosing(_parts(self.graph, *given, stop)) as parts:
                 async for part in parts:
                     async for event in self._take(part):
                         yield event
@@ -243,7 +244,10 @@ class _Course:
         node = history.WHOLE_TURN if assistant.is_functional else next(iter(self.next), "")
         if not self.text.strip() or len(set(self.next)) != 1 or node not in assistant.reply_nodes:
             return []
-        partial = AIMessage(self.text, id=str(uuid.uuid4()), additional_kwargs={"stopped": True})
+        noted = threads.choices(self.run.thread).noted
+        metadata = {"settings": noted} if noted else {}
+        marked = {"additional_kwargs": {"stopped": True}, "response_metadata": metadata}
+        partial = AIMessage(self.text, id=str(uuid.uuid4()), **marked)
         before = await self._whole() if assistant.is_functional else []
         return [StateUpdate({"messages": [*before, partial]}, as_node=node)]
 
@@ -260,7 +264,7 @@ class _Course:
 
 
 async def _parts(
-    graph: CompiledStateGraph, given: Any, config: dict[str, Any], stop: asyncio.Event
+    graph: CompiledStateGraph, given: Any, config: dict[str, Any], choices: Choices, stop: asyncio.Event
 ) -> AsyncIterator[dict[str, Any]]:
     """The parts of the graph's stream until it ends or `stop` is set. When it returns, nothing is left running.
 
@@ -273,7 +277,7 @@ async def _parts(
         try:
             modes = ["checkpoints", "messages", "tasks"]
             options = {"stream_mode": modes, "durability": "sync", "version": "v2", "subgraphs": True}
-            stream = graph.astream(given, config, **options)
+            stream = graph.astream(given, config, context=choices, **options)
             async with aclosing(stream) as parts:
                 async for part in parts:
                     queue.put_nowait(part)

@@ -9,8 +9,12 @@ from django.db.models import Exists, F, OuterRef
 
 from branching import actions, assistants
 from branching.database import on_database
-from branching.exceptions import EmptyTitle
+from branching.exceptions import EmptyTitle, InstructionsTooLong, UnknownModel
+from branching.limits import INSTRUCTIONS_MAX
+from branching.llm import Models
 from branching.models import Thread
+from branching.types import NOTHING_CHOSEN, Choices
+from branching.words import refuse_unstorable
 
 NEWEST = 200
 """How many threads a list has at most. Older ones are found by searching."""
@@ -55,6 +59,28 @@ def rename(thread_id: UUID, *, title: str) -> None:
     if not title:
         raise EmptyTitle
     Thread.objects.filter(pk=thread_id).update(title=title, revision=F("revision") + 1)
+
+
+def choices(thread: Thread) -> Choices:
+    """What was chosen for it; nothing where its assistant takes no choices."""
+    return (
+        Choices(thread.model, thread.instructions) if assistants.get(thread.assistant).takes_choices else NOTHING_CHOSEN
+    )
+
+
+@on_database
+def choose(thread_id: UUID, models: Models, *, model: str, instructions: str) -> None:
+    """Let this model answer from now on, told this beforehand. What was said stays as it is.
+
+    Raises `UnknownModel`, `InstructionsTooLong`, `BadText`.
+    """
+    instructions = instructions.replace("\r\n", "\n").strip()
+    if model not in models.names:
+        raise UnknownModel
+    if len(instructions) > INSTRUCTIONS_MAX:
+        raise InstructionsTooLong
+    refuse_unstorable(instructions)
+    Thread.objects.filter(pk=thread_id).update(model=model, instructions=instructions, revision=F("revision") + 1)
 
 
 @on_database

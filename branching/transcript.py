@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Max
 
-from branching import actions, heads, index, ledger, steps, window
+from branching import actions, heads, index, ledger, steps, threads, window
 from branching.database import on_database
 from branching.exceptions import NoSuchThread
 from branching.models import HeadMove, IndexedCheckpoint, Message, Run, Thread
@@ -80,6 +80,7 @@ def _view(thread: Thread, standing: Standing, notice: str = "") -> ThreadView:
         head=thread.head,
         head_version=thread.head_version,
         revision=thread.revision,
+        choices=threads.choices(thread),
         run_state=_run_state(active, standing, open_reply),
         versions=window.newest(last),
         length=last.depth if last else 0,

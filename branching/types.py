@@ -29,8 +29,8 @@ class Content:
     text: str
     data: Mapping[str, Any] = field(default_factory=dict)
     """What else belongs to its identity or its display: content blocks, name, tool calls, `stopped`, `model`;
-    `left_out`, the number of messages that the model was not given to read; and what contents.py finds: `reasoning`,
-    `parts`, `usage`."""
+    `left_out`, the number of messages that the model was not given to read; `settings`, what the `Choices` of then have
+    noted; and what contents.py finds: `reasoning`, `parts`, `usage`."""
 
 
 @dataclass(frozen=True)
@@ -231,6 +231,25 @@ class ActiveRun:
 
 
 @dataclass(frozen=True)
+class Choices:
+    """What a person has chosen for a thread, where its assistant takes choices."""
+
+    model: str = ""
+    """The name of a model as it is configured; empty, the first one."""
+    instructions: str = ""
+    """What the model is told before the conversation."""
+
+    @property
+    def noted(self) -> dict[str, str]:
+        """What a reply notes of it."""
+        found = {"model": self.model, "instructions": self.instructions}
+        return {name: text for name, text in found.items() if text}
+
+
+NOTHING_CHOSEN = Choices()
+
+
+@dataclass(frozen=True)
 class ThreadView:
     """All that a thread's page shows, read from the index alone."""
 
@@ -242,6 +261,7 @@ class ThreadView:
     """Every command carries it back; a command drawn with an older one is refused."""
     revision: int
     """Grows with each visible change, so that a late fragment never replaces a newer one."""
+    choices: Choices
     run_state: RunState
     versions: tuple[Version, ...]
     """The messages at the end of the transcript, top to bottom; see `above`."""

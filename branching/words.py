@@ -13,7 +13,12 @@ def checked(text: str) -> str:
         raise EmptyMessage
     if len(text) > MESSAGE_MAX:
         raise MessageTooLong
+    refuse_unstorable(text)
+    return text
+
+
+def refuse_unstorable(text: str) -> None:
+    """Raises `BadText` for what no database takes."""
     # PostgreSQL refuses NUL, and a lone surrogate has no UTF-8: refused everywhere alike.
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise BadText
-    return text

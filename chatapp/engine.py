@@ -16,6 +16,7 @@ def get() -> Engine:
     """The engine of this process."""
     models = llm.open_models(
         chat_model=settings.CHAT_MODEL,
+        others=settings.CHAT_MODELS,
         base_url=settings.CHAT_MODEL_BASE_URL,
         token_delay=settings.CHAT_TOKEN_DELAY_MS / 1000,
         context_tokens=settings.CHAT_CONTEXT_TOKENS,

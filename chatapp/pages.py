@@ -52,7 +52,7 @@ async def at(thread_id: UUID, checkpoint_id: str, message: int | None = None) ->
 async def _page(view: ThreadView, change: int, message: int | None) -> Page:
     landed = await window.around(view, message) if message else None
     assistant = assistants.get(view.assistant)
-    models = engine.get().models if assistant.uses_model else None
+    models = engine.get().models.of(view.choices.model) if assistant.uses_model else None
     place = view.open_reply
     live = runner.live(place.run_id) if place and place.run_id and place.state == "streaming" else None
     reply = live.reply if live else None

@@ -191,6 +191,7 @@ LOGGING = {
 # Ours
 
 CHAT_MODEL = env_str("CHAT_MODEL", "")
+CHAT_MODELS = env_list("CHAT_MODELS")
 CHAT_MODEL_BASE_URL = env_str("CHAT_MODEL_BASE_URL", "")
 CHAT_TIMEOUT = env_int("CHAT_TIMEOUT", 120, low=1, high=3_600)
 CHAT_RETRIES = env_int("CHAT_RETRIES", 2, high=10)

@@ -10,6 +10,7 @@ from chatapp.views import (
     accounts,
     actions,
     carrying,
+    choices,
     lesson,
     machine,
     messages,
@@ -23,6 +24,7 @@ from chatapp.views import (
 thread = [
     path("", threads.show, name="thread"),
     path("rename/", threads.rename, name="thread-rename"),
+    path("choices/", choices.change, name="choices"),
     path("keep/", threads.keep, name="thread-keep"),
     path("delete/", threads.delete, name="thread-delete"),
     path("storage/", storage.show, name="storage"),

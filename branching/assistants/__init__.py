@@ -36,6 +36,8 @@ class Assistant:
     """Whether it asks the chat model, and so shares its problems."""
     speakers: tuple[str, ...] = ()
     """The nodes of graphs within its nodes that write the reply: what they write is seen as it is written."""
+    takes_choices: bool = False
+    """Whether a person can choose the model of a thread and tell it something beforehand: its nodes heed `Choices`."""
     is_functional: bool = False
     """Whether it is written with LangGraph's functional API: a turn is one step, in a function named `whole_turn`."""
     limits: str = ""
@@ -64,7 +66,8 @@ ASSISTANTS: dict[str, Assistant] = {
             build=chat.build,
             reply_nodes=(chat.MODEL,),
             uses_model=True,
-            settings=OF_THE_MODEL + OF_THE_PACE,
+            takes_choices=True,
+            settings=("CHAT_MODELS", *OF_THE_MODEL, *OF_THE_PACE),
         ),
         Assistant(
             name="concierge",

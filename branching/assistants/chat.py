@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.runtime import Runtime
 
 from branching import context, llm
+from branching.types import NOTHING_CHOSEN, Choices
 
 MODEL = "model"
 
@@ -14,11 +16,13 @@ MODEL = "model"
 def build(models: llm.Models) -> StateGraph:
     """`START -> model -> END`."""
 
-    async def model(state: MessagesState) -> dict[str, Any]:
-        given = context.reading(state["messages"], tokens=models.context_tokens)
-        return {"messages": [given.mark(await llm.reply(models.chat, given.messages))]}
+    async def model(state: MessagesState, runtime: Runtime[Choices]) -> dict[str, Any]:
+        choices = runtime.context or NOTHING_CHOSEN
+        chosen = models.of(choices.model)
+        given = context.reading(state["messages"], tokens=chosen.context_tokens, choices=choices)
+        return {"messages": [given.mark(await llm.reply(chosen.chat, given.messages))]}
 
-    graph = StateGraph(MessagesState)
+    graph = StateGraph(MessagesState, context_schema=Choices)
     graph.add_node(MODEL, model)
     graph.add_edge(START, MODEL)
     graph.add_edge(MODEL, END)

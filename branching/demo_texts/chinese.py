@@ -297,6 +297,7 @@ CHINESE = Phrases(
     },
     closings=CLOSINGS,
     keywords=KEYWORDS,
+    told="*你事先告诉我：“{question}”。真正的模型会照做。*",
     earlier="*这是这条分支上的第 {number} 条消息，上一条是“{question}”。*",
     recovered="这次成功了。无论试了多少次，你的消息在对话里都只有**一条**。",
     paragraphs=PARAGRAPHS,

@@ -297,6 +297,7 @@ ENGLISH = Phrases(
     },
     closings=CLOSINGS,
     keywords=KEYWORDS,
+    told="*You told me beforehand: “{question}”. A real model would heed it.*",
     earlier="*Message {number} on this branch; the one before was “{question}”.*",
     recovered="It worked this time. Your message is in the conversation **once**, however often it was tried.",
     paragraphs=PARAGRAPHS,

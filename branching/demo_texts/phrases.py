@@ -19,6 +19,8 @@ class Phrases:
     closings: tuple[str, ...]
     keywords: dict[str, str]
     """A pattern for each topic, looked for in this order."""
+    told: str
+    """Said where there are instructions, which stand for the question here."""
     earlier: str
     """Said from the second message on: it shows that a branch remembers only what is on it."""
     recovered: str
