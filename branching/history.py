@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
+from langgraph.checkpoint.serde.types import ERROR
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
@@ -33,6 +35,34 @@ def config_for(thread_id: str | UUID, checkpoint_id: str | None, **metadata: Any
     if checkpoint_id is not None:
         names["checkpoint_id"] = checkpoint_id
     return {"configurable": names, "metadata": metadata} if metadata else {"configurable": names}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A checkpoint as it lies in the store: what its channels hold, and with which errors steps ended after it."""
+
+    id: str
+    parent_id: str | None
+    values: Mapping[str, Any]
+    errors: tuple[str, ...]
+
+
+def stored(saver: BaseCheckpointSaver, thread_id: str | UUID, *, before: str | None, limit: int) -> list[Stored]:
+    """No more than so many checkpoints of the thread, the newest first; with `before`, older ones than that."""
+    until = config_for(thread_id, before) if before else None
+    return list(map(_stored, saver.list(config_for(thread_id, None), before=until, limit=limit)))
+
+
+def stored_one(saver: BaseCheckpointSaver, thread_id: str | UUID, checkpoint_id: str) -> Stored | None:
+    """This checkpoint of the thread; None where it has none such."""
+    found = saver.get_tuple(config_for(thread_id, checkpoint_id))
+    return _stored(found) if found else None
+
+
+def _stored(saved: CheckpointTuple) -> Stored:
+    parent = saved.parent_config["configurable"]["checkpoint_id"] if saved.parent_config else None
+    errors = tuple(str(value) for _, channel, value in saved.pending_writes or () if channel == ERROR)
+    return Stored(saved.checkpoint["id"], parent, saved.checkpoint["channel_values"], errors)
 
 
 def begin(saver: BaseCheckpointSaver, thread_id: str | UUID) -> RunnableConfig:

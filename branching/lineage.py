@@ -24,6 +24,16 @@ _HEADED = f"""
     SELECT id FROM up
 """
 
+_LEADING = f"""
+    WITH RECURSIVE up(id, thread_id, parent_id) AS (
+        SELECT id, thread_id, parent_id FROM {_TABLE} WHERE thread_id = %s AND checkpoint_id = %s
+        UNION ALL
+        SELECT c.id, c.thread_id, c.parent_id FROM up
+        JOIN {_TABLE} c ON c.thread_id = up.thread_id AND c.checkpoint_id = up.parent_id
+    )
+    SELECT id FROM up
+"""
+
 _UP = f"""
     WITH RECURSIVE up(thread_id, checkpoint_id, parent_id, message_id, steps) AS (
         SELECT thread_id, checkpoint_id, parent_id, message_id, 0 FROM {_TABLE}
@@ -48,6 +58,11 @@ _DOWN = f"""
 def shown(thread_id: UUID) -> RawSQL:
     """The keys of HEAD's checkpoint and of those it grew from, for `pk__in`."""
     return RawSQL(_HEADED, [_key(thread_id)])
+
+
+def leading_to(thread_id: UUID, checkpoint_id: str) -> RawSQL:
+    """The keys of this checkpoint and of those it grew from, for `pk__in`."""
+    return RawSQL(_LEADING, [_key(thread_id), checkpoint_id])
 
 
 def above(thread_id: UUID, checkpoint_id: str | None) -> list[str]:

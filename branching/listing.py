@@ -8,13 +8,27 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import BooleanField, Case, Exists, F, OuterRef, QuerySet, Subquery, TextField, When
-from django.db.models.functions import Cast, Coalesce, Substr
+from django.db.models import (
+    BooleanField,
+    Case,
+    Exists,
+    F,
+    Func,
+    IntegerField,
+    Model,
+    OuterRef,
+    QuerySet,
+    Subquery,
+    TextField,
+    Value,
+    When,
+)
+from django.db.models.functions import Cast, Coalesce, Length, Substr
 
 from branching import index, lanes, lineage
 from branching.database import on_database
 from branching.lanes import Place
-from branching.models import Action, HeadMove, IndexedCheckpoint, Run, Thread
+from branching.models import Action, HeadMove, IndexedCheckpoint, Run, StoredCheckpoint, StoredWrites, Thread
 from branching.types import ListedCheckpoint
 
 GIST = 120
@@ -40,6 +54,7 @@ COLUMNS = {
     "is_tip": "is_tip",
     "is_waiting": "is_waiting",
     "has_failed": "has_failed",
+    "size": "size",
     "created_at": "created_at",
 }
 
@@ -54,6 +69,13 @@ class Sieve:
     run: UUID | None = None
     on_path: bool = False
     """Only what HEAD grew from."""
+    tip: str = ""
+    """Only this checkpoint and what it grew from."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it lets everything pass."""
+        return self == SIEVE
 
 
 SIEVE = Sieve()
@@ -103,6 +125,8 @@ def _sifted(thread_id: UUID, sieve: Sieve) -> QuerySet[IndexedCheckpoint]:
         rows = rows.alias(nodes=Cast("next", TextField())).filter(nodes__contains=json.dumps(sieve.node))
     if sieve.run:
         rows = rows.filter(run=sieve.run)
+    if sieve.tip:
+        rows = rows.filter(pk__in=lineage.leading_to(thread_id, sieve.tip))
     return rows.filter(pk__in=lineage.shown(thread_id)) if sieve.on_path else rows
 
 
@@ -127,7 +151,14 @@ def _marks(thread_id: UUID) -> dict[str, Any]:
         "is_tip": ~Exists(grown),
         "is_waiting": Exists(asked),
         "has_failed": Exists(failed),
+        "size": _size(StoredCheckpoint) + _size(StoredWrites),
     }
+
+
+def _size(kind: type[Model]) -> Coalesce:
+    names = {"thread__thread": OuterRef("thread"), "ns": "", "checkpoint_id": OuterRef("checkpoint_id")}
+    sums = kind.objects.filter(**names).order_by().annotate(value=Func(Length("body"), function="SUM")).values("value")
+    return Coalesce(Subquery(sums, output_field=IntegerField()), Value(0))
 
 
 def _on_path(thread_id: UUID) -> Case:

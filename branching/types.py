@@ -125,7 +125,11 @@ class ListedCheckpoint:
     """Whether a question waits for an answer here."""
     has_failed: bool
     """Whether a run failed after it."""
+    size: int
+    """The bytes of its own in the store, and of what tasks wrote after it: not of the messages, which it shares."""
     created_at: datetime
+    folded: int = 0
+    """How many checkpoints before it a list by turns has folded into it."""
 
     @property
     def short(self) -> str:

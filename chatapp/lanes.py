@@ -13,20 +13,38 @@ from branching.types import ListedCheckpoint
 LANE = 14
 """Pixels from lane to lane."""
 
+MARKS = {
+    "head": "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0M-1 0h2",
+    "failed": "M-4 -4L4 4M-4 4L4 -4",
+    "waiting": "M0 -5L5 0L0 5L-5 0Z",
+    "tip": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0",
+    "step": "M0 0h0",
+}
+"""What a checkpoint is drawn as, around its place: told apart by shape, for those who see no colours."""
+
 
 def draw(place: Place, width: int, row: ListedCheckpoint) -> SafeString:
-    """The drawing, `width` lanes wide; lanes further out share the last one. It is stretched to the line's height."""
+    """The drawing, `width` lanes wide; lanes further out share the last one. The lines are stretched to the row's
+    height, the mark is not."""
     strokes = format_html_join("", '<path class="{}" d="{}"/>', dict.fromkeys(_strokes(place, width - 1)))
-    kind = "head" if row.is_head else "failed" if row.has_failed else "waiting" if row.is_waiting else "step"
-    dot = format_html('<path class="lanes__dot lanes__dot--{}" d="M{} 50h0"/>', kind, _x(place.lane, width - 1))
     return format_html(
         '<svg class="lanes" width="{0}" height="100%" viewBox="0 0 {0} 100" preserveAspectRatio="none"'
-        ' aria-hidden="true" data-lane="{1}">{2}{3}</svg><svg class="lanes__room" width="{0}" height="1"></svg>',
+        ' aria-hidden="true" data-lane="{1}">{2}</svg>'
+        '<svg class="lanes lanes--marks" width="{0}" height="100%" aria-hidden="true">'
+        '<svg x="{3}" y="50%" overflow="visible"><path class="lanes__mark lanes__mark--{4}" d="{5}"/></svg></svg>'
+        '<svg class="lanes__room" width="{0}" height="1"></svg>',
         LANE * width,
         place.lane,
         strokes,
-        dot,
+        _x(place.lane, width - 1),
+        (kind := _kind(row)),
+        MARKS[kind],
     )
+
+
+def _kind(row: ListedCheckpoint) -> str:
+    kinds = {"head": row.is_head, "failed": row.has_failed, "waiting": row.is_waiting, "tip": row.is_tip}
+    return next((kind for kind, holds in kinds.items() if holds), "step")
 
 
 def _strokes(place: Place, last: int) -> Iterator[tuple[str, str]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from branching.exceptions import BadFork, BadRequest
+from branching.finding import Operator
 from branching.forks import Update
 from branching.listing import Sieve
 from chatapp.forms.threads import CommandForm
@@ -27,6 +28,8 @@ class ListForm(forms.Form):
     node = forms.CharField(required=False, max_length=200)
     run = forms.UUIDField(required=False)
     path = forms.BooleanField(required=False)
+    tip = forms.CharField(required=False, max_length=64)
+    turns = forms.BooleanField(required=False)
     before = forms.CharField(required=False, max_length=64)
     compare = forms.CharField(required=False, max_length=64)
     seen = forms.IntegerField(required=False)
@@ -38,7 +41,7 @@ class ListForm(forms.Form):
         if not form.is_valid():
             raise BadRequest
         found = form.cleaned_data
-        sieve = Sieve(found["source"], found["node"], found["run"], found["path"])
+        sieve = Sieve(found["source"], found["node"], found["run"], found["path"], found["tip"])
         return {**found, "sieve": sieve}
 
 
@@ -71,3 +74,23 @@ def updates_in(data: QueryDict) -> list[Update]:
 
 def _refuse(constant: str) -> None:
     raise ValueError(constant)
+
+
+class FindForm(forms.Form):
+    """What step to look for: by node, by the text of an error, or by a field of the state."""
+
+    by = forms.ChoiceField(required=False, choices=[(each, each) for each in ("node", "error", "state")])
+    node = forms.CharField(required=False, max_length=200)
+    text = forms.CharField(required=False, max_length=500)
+    field = forms.CharField(required=False, max_length=200)
+    operator = forms.ChoiceField(required=False, choices=[(each, each) for each in get_args(Operator)])
+    value = forms.CharField(required=False, max_length=2_000)
+    before = forms.CharField(required=False, max_length=64)
+
+    @classmethod
+    def read(cls, data: QueryDict) -> dict[str, str]:
+        """The cleaned fields. Raises `BadRequest`."""
+        form = cls(data)
+        if not form.is_valid():
+            raise BadRequest
+        return form.cleaned_data

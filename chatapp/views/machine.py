@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -12,9 +13,11 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from branching import assistants, check, forecast, forks, inspection, leases, listing
+from branching import assistants, check, forecast, forks, inspection, leases, listing, turns
 from branching.exceptions import NoSuchCheckpoint
+from branching.lanes import Place
 from branching.models import Thread
+from branching.types import ListedCheckpoint
 from chatapp import engine
 from chatapp.accounts import person_required
 from chatapp.forms.machine import SOURCES, ListForm
@@ -46,14 +49,10 @@ async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
 
 
 async def _list(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
-    found = await listing.checkpoints(
-        thread.pk, before=asked["before"] or None, limit=ON_A_PAGE + 1, sieve=asked["sieve"]
-    )
+    found, places = await _found(thread, asked)
     rows = found[:ON_A_PAGE]
-    # Of a list with gaps the lines would lead nowhere.
-    places = await listing.places(thread.pk, rows) if asked["sieve"] == listing.SIEVE else {}
     drawn = [places.get(row.id) for row in rows]
-    kept = {key: asked[key] for key in ("source", "node", "run", "path", "compare") if asked[key]}
+    kept = {key: asked[key] for key in ("source", "node", "run", "path", "tip", "turns", "compare") if asked[key]}
     return {
         "thread": thread,
         "assistant": assistants.get(thread.assistant),
@@ -67,6 +66,18 @@ async def _list(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
         "older": _address(thread, {**kept, "before": rows[-1].id}) if len(found) > ON_A_PAGE else "",
         "poll": "" if asked["before"] else _address(thread, {**kept, "seen": thread.revision}),
     }
+
+
+async def _found(thread: Thread, asked: dict[str, Any]) -> tuple[list[ListedCheckpoint], Mapping[str, Place]]:
+    """What the list shows and one line more, and where it stands in the drawing."""
+    part: dict[str, Any] = {"before": asked["before"] or None, "limit": ON_A_PAGE + 1}
+    sieve = asked["sieve"]
+    if asked["turns"] and sieve == listing.SIEVE:
+        folded = await turns.fold(thread.pk, **part)
+        return folded.rows, folded.places
+    rows = await listing.checkpoints(thread.pk, sieve=sieve, **part)
+    # Of a list with gaps the lines would lead nowhere.
+    return rows, await listing.places(thread.pk, rows[:ON_A_PAGE]) if sieve == listing.SIEVE else {}
 
 
 def _address(thread: Thread, fields: dict[str, Any]) -> str:

@@ -16,7 +16,17 @@ from tests.chatapp.conftest import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-GETS = ["", "delete/", "storage/", "export.json", "export.md", "checkpoints/", "checkpoints/check/", "lesson/send/"]
+GETS = [
+    "",
+    "delete/",
+    "storage/",
+    "export.json",
+    "export.md",
+    "checkpoints/",
+    "checkpoints/check/",
+    "checkpoints/find/",
+    "lesson/send/",
+]
 GETS += ["messages/{message}/edit/", "checkpoints/{checkpoint}/", "messages/{message}/"]
 GETS += [*(f"checkpoints/{{checkpoint}}/{page}/" for page in ("state", "difference", "fork", "replay"))]
 GETS += ["messages/{message}/earlier/", "messages/{message}/later/?to={message}", "storage/{message}/delete/"]
