@@ -18,6 +18,7 @@ from django.utils.translation import gettext
 from branching import assistants
 from branching.database import on_database
 from branching.exceptions import BadFile, UnknownAssistant
+from branching.limits import LABEL_MAX
 from branching.models import IndexedCheckpoint, Message, Thread
 from branching.types import Content
 
@@ -40,6 +41,8 @@ class CarriedMessage:
     created_at: datetime | None = None
     end: int | None = None
     """The place of the message where one was when this version was left."""
+    label: str = ""
+    """What a person calls this version."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def take(thread_id: UUID) -> Carried:
 
 def _carried(row: Message, place: Mapping[int, int]) -> CarriedMessage:
     content = Content(row.message_id, row.kind, row.text, row.data)
-    return CarriedMessage(place.get(row.parent_id), content, row.created_at, place.get(row.end_id))
+    return CarriedMessage(place.get(row.parent_id), content, row.created_at, place.get(row.end_id), row.label)
 
 
 def write(threads: Sequence[Carried]) -> str:
@@ -94,8 +97,11 @@ def _message(number: int, carried: CarriedMessage) -> dict[str, Any]:
         "text": content.text,
         "created_at": carried.created_at.astimezone(UTC).isoformat() if carried.created_at else None,
         "end": carried.end,
+        "label": carried.label,
         "data": dict(sorted(content.data.items())),
     }
+    if not carried.label:
+        del written["label"]
     return {key: value for key, value in written.items() if value not in (None, {}) or key == "parent"}
 
 
@@ -154,7 +160,8 @@ def _read_message(number: int, row: Any) -> CarriedMessage:
         raise BadFile(gettext("Message %(number)d is of no kind that is known.") % {"number": number})
     parent = _place(row.get("parent"), number, number)
     content = Content(_id(row.get("id"), number), kind, _text(row.get("text")), data)
-    return CarriedMessage(parent, content, _time(row.get("created_at")), _place(row.get("end"), 1 << 30, number))
+    end = _place(row.get("end"), 1 << 30, number)
+    return CarriedMessage(parent, content, _time(row.get("created_at")), end, _text(row.get("label"))[:LABEL_MAX])
 
 
 def _place(value: Any, below: int, number: int) -> int | None:

@@ -36,7 +36,7 @@ async def check(engine: Engine, thread: Thread) -> list[Finding]:
 
 
 async def rebuild(engine: Engine, thread: Thread) -> None:
-    """Make the index anew from the checkpoints. HEAD and the remembered places stay wherever they still make sense."""
+    """Make the index anew from the checkpoints. HEAD, names and remembered places stay where they make sense."""
     await _replace(thread.pk, await history.read_all(engine.graph(thread.assistant), thread.pk))
 
 
@@ -150,12 +150,15 @@ def _wrong_places(rows: Mapping[int, Message], head: int | None) -> Iterator[Fin
 def _replace(thread_id: UUID, checkpoints: Sequence[Checkpoint]) -> None:
     thread = heads.locked(thread_id)
     remembered = _remembered(thread_id)
+    labels = dict(Message.objects.filter(thread=thread).exclude(label="").values_list("path", "label"))
     runs = dict(IndexedCheckpoint.objects.filter(thread=thread).values_list("checkpoint_id", "run_id"))
     Message.objects.filter(thread=thread).delete()
     IndexedCheckpoint.objects.filter(thread=thread).delete()
     for checkpoint in tree.derive(checkpoints).checkpoints.values():
         index.record(thread_id, checkpoint, run_id=runs.get(checkpoint.id))
     _restore_places(thread, remembered)
+    for path, label in labels.items():
+        Message.objects.filter(thread=thread, path=path).update(label=label)
     head = IndexedCheckpoint.objects.filter(thread=thread, checkpoint_id=thread.head).first()
     if head:
         heads.repair(thread_id, head)

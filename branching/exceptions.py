@@ -120,6 +120,10 @@ class EmptyTitle(Invalid):
     """The title is empty. Write something first."""
 
 
+class LabelTooLong(Invalid):
+    """This name is too long. At most 60 characters are possible."""
+
+
 class MessageTooLong(Invalid):
     """The message is too long."""
 

@@ -77,6 +77,9 @@ def _bring(engine: Engine, owner: Any, carried: Carried) -> Thread:
     shown = rows[carried.head] if carried.head is not None else rows[-1]
     heads.begin(thread.pk, index.tip_of(shown), ends=ends)
     _date(rows, [message.created_at for message in carried.messages])
+    labelled = [(row, message.label) for row, message in zip(rows, carried.messages, strict=True) if message.label]
+    for row, label in labelled:
+        Message.objects.filter(pk=row.pk).update(label=label)
     return thread
 
 

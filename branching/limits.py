@@ -10,6 +10,9 @@ MESSAGE_MAX = 100_000
 TITLE_MAX = 60
 """Characters of the first message that become a thread's title."""
 
+LABEL_MAX = 60
+"""Characters in the name of a version."""
+
 INSTRUCTIONS_MAX = 4_000
 """Characters that a model can be told beforehand: each reply notes them."""
 

@@ -54,6 +54,7 @@ class Message(models.Model):
     kind = models.CharField(max_length=8, choices=[("human", "human"), ("ai", "ai"), ("tool", "tool")])
     text = models.TextField(blank=True)
     data = models.JSONField(default=dict)
+    label = models.CharField(max_length=60, blank=True, help_text="What a person calls this version.")
     end = models.ForeignKey(
         "self",
         on_delete=models.SET_NULL,
@@ -69,6 +70,7 @@ class Message(models.Model):
             models.Index(fields=["thread", "message_id"], name="message_by_id"),
             models.Index(fields=["parent", "id"], name="message_by_parent"),
             models.Index(fields=["thread", "parent", "id"], name="first_message", condition=Q(parent=None)),
+            models.Index(fields=["thread"], name="message_by_label", condition=~Q(label="")),
         ]
 
     def __str__(self) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
+
+from django.db.models import QuerySet
 
 from branching import ancestry, fulltext
 from branching.database import on_database
@@ -35,6 +37,8 @@ class Hit:
     message: int
     """Its pk: where a switch leads."""
     kind: Kind
+    label: str
+    """What the version is called."""
     pieces: Sequence[Piece]
     on_branch: bool
     """Whether it is on the version that its thread shows."""
@@ -52,17 +56,29 @@ class Found:
 
 @on_database
 def find(owner: Any, query: str, *, before: int | None = None) -> Found:
-    """The messages of the owner that hold all words and "quoted phrases" of the query; none for an empty one."""
+    """The messages of the owner that hold all words and "quoted phrases" of the query; none for an empty one.
+
+    Before them on the first page the versions that are called so.
+    """
     terms = fulltext.terms_of(query)
     if not terms:
         return Found((), None)
-    rows = fulltext.matching(Message.objects.filter(thread__owner=owner), terms)
+    owned = Message.objects.filter(thread__owner=owner).select_related("thread").order_by("-pk")
+    rows = fulltext.matching(owned, terms)
     if before:
         rows = rows.filter(pk__lt=before)
-    page = list(rows.select_related("thread").order_by("-pk")[: ON_A_PAGE + 1])
+    page = list(rows[: ON_A_PAGE + 1])
     more = page[ON_A_PAGE - 1].pk if len(page) > ON_A_PAGE else None
-    shown = _on_screen(page[:ON_A_PAGE])
-    return Found([_hit(row, terms, row.pk in shown) for row in page[:ON_A_PAGE]], more)
+    found = dict.fromkeys([*([] if before else _called(owned, terms)), *page[:ON_A_PAGE]])
+    shown = _on_screen(list(found))
+    return Found([_hit(row, terms, row.pk in shown) for row in found], more)
+
+
+def _called(rows: QuerySet[Message], terms: Sequence[str]) -> Iterable[Message]:
+    rows = rows.exclude(label="")
+    for term in terms:
+        rows = rows.filter(label__icontains=term)
+    return rows[:ON_A_PAGE]
 
 
 def _on_screen(rows: Sequence[Message]) -> set[int]:
@@ -83,6 +99,7 @@ def _hit(row: Message, terms: Sequence[str], on_branch: bool) -> Hit:
         assistant=row.thread.assistant,
         message=row.pk,
         kind=row.kind,
+        label=row.label,
         pieces=tuple(_pieces(row.text, terms)),
         on_branch=on_branch,
         created_at=row.created_at,

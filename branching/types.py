@@ -165,6 +165,8 @@ class Version:
     step: then only the last of them has one."""
     created_at: datetime
     data: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""
+    """What a person calls it."""
     is_continued: bool = False
     """Whether it goes on with a turn that an earlier message has begun."""
     step: ToolStep | None = None

@@ -164,6 +164,7 @@ def _versions(rows: Sequence[Message]) -> Iterator[Version]:
             checkpoint_id=row.tip or "",
             created_at=row.created_at,
             data=row.data,
+            label=row.label,
             is_continued=row.parent is not None and row.kind != "human" and row.parent.kind != "human",
             step=known.get(row.pk),
         )

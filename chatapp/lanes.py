@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -23,12 +24,18 @@ MARKS = {
 """What a checkpoint is drawn as, around its place: told apart by shape, for those who see no colours."""
 
 
-def draw(place: Place, width: int, row: ListedCheckpoint) -> SafeString:
+def of_checkpoint(place: Place, width: int, row: ListedCheckpoint) -> SafeString:
+    """The lanes beside a checkpoint, of which the newest stand above."""
+    kinds = {"head": row.is_head, "failed": row.has_failed, "waiting": row.is_waiting, "tip": row.is_tip}
+    return draw(place, width, next((kind for kind, holds in kinds.items() if holds), "step"))
+
+
+def draw(place: Place, width: int, kind: str, *, grows: Literal["up", "down"] = "up") -> SafeString:
     """The drawing, `width` lanes wide; lanes further out share the last one. The lines are stretched to the row's
     height, the mark is not."""
     strokes = format_html_join("", '<path class="{}" d="{}"/>', dict.fromkeys(_strokes(place, width - 1)))
     return format_html(
-        '<svg class="lanes" width="{0}" height="100%" viewBox="0 0 {0} 100" preserveAspectRatio="none"'
+        '<svg class="lanes{6}" width="{0}" height="100%" viewBox="0 0 {0} 100" preserveAspectRatio="none"'
         ' aria-hidden="true" data-lane="{1}">{2}</svg>'
         '<svg class="lanes lanes--marks" width="{0}" height="100%" aria-hidden="true">'
         '<svg x="{3}" y="50%" overflow="visible"><path class="lanes__mark lanes__mark--{4}" d="{5}"/></svg></svg>'
@@ -37,14 +44,10 @@ def draw(place: Place, width: int, row: ListedCheckpoint) -> SafeString:
         place.lane,
         strokes,
         _x(place.lane, width - 1),
-        (kind := _kind(row)),
+        kind,
         MARKS[kind],
+        " lanes--down" if grows == "down" else "",
     )
-
-
-def _kind(row: ListedCheckpoint) -> str:
-    kinds = {"head": row.is_head, "failed": row.has_failed, "waiting": row.is_waiting, "tip": row.is_tip}
-    return next((kind for kind, holds in kinds.items() if holds), "step")
 
 
 def _strokes(place: Place, last: int) -> Iterator[tuple[str, str]]:

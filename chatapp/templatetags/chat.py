@@ -144,4 +144,10 @@ def icon(name: str) -> SafeString:
 @register.simple_tag
 def lanes_of(place: Place, width: int, row: ListedCheckpoint) -> SafeString:
     """The lanes beside a checkpoint in the list, as a drawing."""
-    return lanes.draw(place, width, row)
+    return lanes.of_checkpoint(place, width, row)
+
+
+@register.simple_tag
+def lanes_down(place: Place, width: int, kind: str) -> SafeString:
+    """The same beside a spot of the map, in which what came first stands above."""
+    return lanes.draw(place, width, kind, grows="down")
