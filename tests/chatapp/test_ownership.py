@@ -29,10 +29,13 @@ GETS = [
 ]
 GETS += ["messages/{message}/edit/", "checkpoints/{checkpoint}/", "messages/{message}/"]
 GETS += [*(f"checkpoints/{{checkpoint}}/{page}/" for page in ("state", "difference", "fork", "replay"))]
+GETS += ["map/", "share/", "messages/{message}/label/", "messages/{message}/compare/"]
 GETS += ["messages/{message}/earlier/", "messages/{message}/later/?to={message}", "storage/{message}/delete/"]
 POSTS = [
     "checkpoints/{checkpoint}/thread/",
     "rename/",
+    "share/",
+    "messages/{message}/label/",
     "keep/",
     "delete/",
     "storage/{message}/delete/",
