@@ -169,6 +169,10 @@ class BadFork(Invalid):
         """What is wrong, by the names of the fields."""
 
 
+class OneAtATime(Invalid):
+    """This assistant does things in the world. It answers one version at a time."""
+
+
 class MayActAgain(Conflict):
     """From here the assistant may act on the world again. Confirm that first."""
 

@@ -158,12 +158,14 @@ def extend(thread_id: UUID, run: Run, *, by: Any) -> None:
 def follow(run: Run, to: IndexedCheckpoint) -> bool:
     """Take HEAD along to `to` if it is where `run` was before; otherwise the reader is elsewhere, and it stays.
 
-    Inside the transaction that records `to`. Does not change `run`.
+    A run that was begun beside another leaves the place where both began to that one. Inside the transaction that
+    records `to`. Does not change `run`.
     """
     was = run.tip or run.base
     thread = Thread.objects.filter(pk=run.thread_id)
     here = thread.filter(head=None) if was is None else thread.filter(head=was)
-    followed = not _was_just_undone(run) and bool(here.update(head=to.checkpoint_id))
+    is_led = run.beside_id is not None and run.tip is None
+    followed = not is_led and not _was_just_undone(run) and bool(here.update(head=to.checkpoint_id))
     thread.update(revision=F("revision") + 1)
     if followed:
         HeadMove.objects.filter(run=run).update(target=to.checkpoint_id)

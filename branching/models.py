@@ -131,6 +131,13 @@ class Run(models.Model):
     error = models.CharField(max_length=40, blank=True, help_text="A code of failures.py.")
     input = models.JSONField(null=True, help_text='The human message it carries: {"id", "text"}.')
     partial = models.TextField(blank=True, help_text="What a failed run had written.")
+    beside = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="company",
+        help_text="With which run it was begun.",
+    )
     key = models.CharField(max_length=64, null=True, help_text="The command's idempotency key.")
     lease_until = models.DateTimeField(help_text="Renewed by the process that runs it; past means that it died.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -140,7 +147,9 @@ class Run(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["thread", "key"], name="one_run_per_key"),
             models.UniqueConstraint(
-                fields=["thread"], condition=Q(status__in=["queued", "running"]), name="one_active_run_per_thread"
+                fields=["thread"],
+                condition=Q(status__in=["queued", "running"], beside=None),
+                name="one_active_run_per_thread",
             ),
         ]
         indexes = [

@@ -314,7 +314,14 @@ def _start(run: Run) -> int | None:
     base = IndexedCheckpoint.objects.filter(thread=run.thread_id, checkpoint_id=run.base).first()
     if run.kind == "send" or base is None or base.message_id is None:
         return 0
-    return Message.objects.filter(parent=base.message_id).count()
+    return Message.objects.filter(parent=base.message_id).count() + _place(run)
+
+
+def _place(run: Run) -> int:
+    """Which one it is of those that were begun together, from 0."""
+    if run.beside_id is None:
+        return 0
+    return 1 + Run.objects.filter(beside=run.beside_id, created_at__lt=run.created_at).count()
 
 
 @on_database

@@ -73,7 +73,8 @@ def _last_run(thread: Thread) -> Run | None:
     # What was undone is not what one sees here, even where HEAD can go no further back than this.
     undone = HeadMove.objects.filter(run=OuterRef("pk"), undone=True)
     runs = thread.runs.filter(~Exists(undone)).order_by("-created_at")
-    based = Q(pk=Subquery(runs.filter(base=thread.head).values("pk")[:1]))
+    # Those that were begun beside another leave HEAD to that one.
+    based = Q(pk=Subquery(runs.filter(base=thread.head, beside=None).values("pk")[:1]))
     ended = Q(pk=Subquery(runs.filter(tip=thread.head).values("pk")[:1])) if thread.head else Q()
     run = Run.objects.filter(based | ended).order_by("-created_at").first()
     return run if run and (run.tip or run.base) == thread.head else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Count, Max
+from django.db.models import Count, F, Max
 
 from branching import actions, heads, index, ledger, steps, threads, window
 from branching.database import on_database
@@ -105,10 +105,14 @@ def _below(thread: Thread, last: Message | None) -> tuple[int, int | None]:
 
 
 def _active_run(thread: Thread) -> ActiveRun | None:
-    run = thread.runs.filter(status__in=Run.ACTIVE).first()
+    # Of several the one that the others were begun beside.
+    active = thread.runs.filter(status__in=Run.ACTIVE).order_by(F("beside").asc(nulls_first=True), "created_at")
+    run = active.first()
     if run is None or run.is_lost:
         return None
-    return ActiveRun(id=run.pk, kind=run.kind, on_branch=(run.tip or run.base) == thread.head, tip=run.tip)
+    on_branch = (run.tip or run.base) == thread.head
+    company = run.beside_id or (run.pk if run.company.exists() else None)
+    return ActiveRun(id=run.pk, kind=run.kind, on_branch=on_branch, tip=run.tip, company=company)
 
 
 def _ready(thread: Thread) -> str | None:

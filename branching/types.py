@@ -234,6 +234,8 @@ class ActiveRun:
     """True where HEAD follows it; otherwise its reply belongs to a version that is not shown."""
     tip: str | None
     """Its newest checkpoint, for "show it"."""
+    company: UUID | None = None
+    """Of several that were begun together the id of the first."""
 
 
 @dataclass(frozen=True)

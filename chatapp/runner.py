@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from branching import commands, leases, runs
+from branching import commands, leases, runs, several
 from branching.limits import LEASE
 from branching.models import Run
 from branching.types import Checkpoint, CheckpointSaved, RunEnded, RunEvent, Token
@@ -49,6 +49,14 @@ class Runner:
         await self.renew(thread_id)
         if run := await commands.begin(engine.get(), command, thread_id, **arguments):
             self.start(run)
+
+    async def begin_several(self, thread_id: UUID, **arguments: Any) -> Run | None:
+        """Carry out `several.replay`, and execute all its runs; the first of them, or None where nothing was to do."""
+        await self.renew(thread_id)
+        runs = await several.begin(engine.get(), thread_id, **arguments)
+        for run in runs:
+            self.start(run)
+        return runs[0] if runs else None
 
     async def renew(self, thread_id: UUID) -> None:
         """Say that what runs on the thread here is alive, before anybody looks: the process may have been asleep."""
