@@ -279,10 +279,10 @@ class TestStopping:
         answers(chat, Scripted(replies=("a1",)))
         original = runs._parts
 
-        async def deaf(graph: Any, given: Any, config: Any, stop: asyncio.Event) -> AsyncIterator[Any]:
-            parts = [part async for part in original(graph, given, config, stop)]
+        async def deaf(*given: Any) -> AsyncIterator[Any]:
+            parts = [part async for part in original(*given)]
             yield parts[0]
-            stop.set()
+            given[-1].set()  # the stop
 
         with patch.object(runs, "_parts", deaf):
             events = await chat.send("q1")
