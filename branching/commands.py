@@ -1,36 +1,32 @@
-"""What a person can ask of a thread that ends in a checkpoint: send, replay, edit, fork, resume, answer, ...
+"""What a person can ask of a thread that ends in a checkpoint: send, replay, edit, resume, answer, ...
 
-Each claims the thread before LangGraph is touched: one transaction checks the idempotency key and the page's
-`head_version`, and makes the Run row, of which a thread has at most one that is active. `runs.py` then executes it.
-An edit and a fork run no node of the graph: they are done here, in the same transaction.
+Each claims the thread before LangGraph is touched (`claims.py`); `runs.py` then executes the run. An edit runs no node
+of the graph: it is done here, in the same transaction. What one does by hand at any checkpoint is in `travel.py`.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
-from branching import actions, assistants, forks, heads, index, leases, recovery, runs
+from branching import actions, assistants, heads, index, leases, recovery, runs, travel
+from branching.claims import claim, is_seen
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import (
     AnswerFirst,
     HeadMoved,
-    HistoryLost,
     NoStart,
     NoSuchMessage,
     NoSuchQuestion,
     NotEditable,
-    NotForkable,
-    NothingNext,
     NothingToRun,
     NotReplayable,
 )
-from branching.forks import Update
 from branching.limits import TITLE_MAX
 from branching.models import IndexedCheckpoint, Message, Run, Thread
 from branching.standing import Standing, at_head
@@ -46,7 +42,7 @@ async def begin(
     What a dead run has left on the thread is taken in first, so that this one goes on from there.
     """
     await recovery.recover(engine, thread_id)
-    if command in (send, replay_from):
+    if command in (send, travel.replay_from):
         arguments["engine"] = engine
     return await command(thread_id, **arguments)
 
@@ -72,7 +68,7 @@ def send(
     thread = heads.locked(thread_id)
     if _standing(thread).unanswered == text:
         return _resume(thread, head_version=head_version, key=key, by=by)
-    run = _claim(thread, kind="send", base=thread.head, said=_said(text), key=key)
+    run = claim(thread, kind="send", base=thread.head, said=_said(text), key=key)
     if run:
         if closed := _close(engine, run, by=by):
             heads.move(thread_id, closed, why="send", head_version=head_version, by=by, run=run)
@@ -127,33 +123,9 @@ def replay(
         raise NoStart
     if not base.next:
         raise NotReplayable
-    run = _claim(thread, kind="replay", base=base.checkpoint_id, key=key)
+    run = claim(thread, kind="replay", base=base.checkpoint_id, key=key)
     if run:
         heads.move(thread_id, base, why="replay", head_version=head_version, by=by, run=run)
-    return run
-
-
-@on_database
-@transaction.atomic
-def replay_from(
-    thread_id: UUID, *, checkpoint_id: str, head_version: int, engine: Engine, key: str | None = None, by: Any = None
-) -> Run | None:
-    """A run, yet to be executed, that goes on from any checkpoint once more; HEAD already waits there.
-
-    What was asked there is asked again. None where `key` was seen before. Raises `NoSuchCheckpoint`, `NothingNext`,
-    `HistoryLost`.
-    """
-    thread = heads.locked(thread_id)
-    row = index.checkpoint_of(thread_id, checkpoint_id)
-    # From the original, since LangGraph goes on from its newest copy in place; unless that was pruned.
-    origin = thread.checkpoints.filter(checkpoint_id=row.origin_id).first() or row
-    if not origin.next:
-        raise NothingNext
-    if not engine.saver.has(thread_id, origin.checkpoint_id):
-        raise HistoryLost
-    run = _claim(thread, kind="replay", base=origin.checkpoint_id, key=key)
-    if run:
-        heads.move(thread_id, origin, why="replay", head_version=head_version, by=by, run=run)
     return run
 
 
@@ -186,12 +158,12 @@ def answer(
     `HeadMoved` where HEAD is elsewhere.
     """
     thread = heads.locked(thread_id)
-    if _is_seen(thread, key):
+    if is_seen(thread, key):
         return None
     actions.answer(thread_id, checkpoint_id, answers, by=by)
     if thread.head != checkpoint_id:
         raise HeadMoved
-    run = _claim(thread, kind="answer", base=checkpoint_id, key=key)
+    run = claim(thread, kind="answer", base=checkpoint_id, key=key)
     if run:
         heads.claim(thread_id, head_version=head_version)
         if actions.asked_at(thread_id, checkpoint_id).filter(answer__isnull=True).exists():
@@ -220,7 +192,7 @@ def _decide_again(thread: Thread, checkpoint_id: str, *, head_version: int, key:
         raise NoSuchQuestion
     # From the original, since LangGraph goes on from its newest copy in place, and with the old answers.
     base = index.checkpoint_of(thread.pk, index.checkpoint_of(thread.pk, checkpoint_id).origin_id)
-    run = _claim(thread, kind="replay", base=base.checkpoint_id, key=key)
+    run = claim(thread, kind="replay", base=base.checkpoint_id, key=key)
     if run:
         if asked.filter(answer__isnull=True).exists():
             raise AnswerFirst
@@ -235,7 +207,7 @@ def _resume(thread: Thread, *, head_version: int, key: str | None, by: Any) -> R
     said, last = standing.pending, standing.last
     # The message is in no checkpoint, not even as an input that waits there: it has to be said again.
     is_unsaid = said and last and last.tip is None
-    run = _claim(
+    run = claim(
         thread,
         # What was answered is not asked again: the steps go on with the same answers, and find what they have done.
         kind="send" if is_unsaid else "answer" if standing.answer_is_due else "resume",
@@ -289,71 +261,13 @@ def _edit(
     is_whole = assistants.get(thread.assistant).is_functional
     if is_whole:  # no checkpoint can hold what it has not answered: the run that answers it says it
         base = index.checkpoint_of(thread_id, base.parent_id)
-    run = _claim(thread, kind="edit", base=base.checkpoint_id, said=said, key=key)
+    run = claim(thread, kind="edit", base=base.checkpoint_id, said=said, key=key)
     if run is None:
         return False
     row = base if is_whole else index.record(thread_id, runs.write_edit(engine, run, said), run_id=run.pk)
     leases.end(run, status=Run.Status.DONE, tip=None if is_whole else row.checkpoint_id)
     heads.move(thread_id, row, why="edit", head_version=head_version, by=by, run=run)
     return True
-
-
-async def fork(
-    engine: Engine,
-    thread_id: UUID,
-    *,
-    checkpoint_id: str,
-    updates: Sequence[Update],
-    head_version: int,
-    key: str | None = None,
-    by: Any = None,
-) -> bool:
-    """Change the state at any checkpoint: a branch of its own begins there, nothing runs yet, and HEAD moves to it.
-
-    All `updates` make one checkpoint. False, and nothing happens, where `key` was seen before. Raises
-    `NoSuchCheckpoint`, `HistoryLost`, and `BadFork`, which says what is wrong field by field.
-    """
-    await recovery.recover(engine, thread_id)
-    given = {"checkpoint_id": checkpoint_id, "updates": updates, "head_version": head_version, "key": key, "by": by}
-    return await _fork(engine, thread_id, **given)
-
-
-@on_database
-@transaction.atomic
-def _fork(
-    engine: Engine,
-    thread_id: UUID,
-    *,
-    checkpoint_id: str,
-    updates: Sequence[Update],
-    head_version: int,
-    key: str | None,
-    by: Any,
-) -> bool:
-    thread = heads.locked(thread_id)
-    if assistants.get(thread.assistant).is_functional:
-        raise NotForkable
-    base = index.checkpoint_of(thread_id, checkpoint_id)
-    run = _claim(thread, kind="fork", base=base.checkpoint_id, key=key)
-    if run is None:
-        return False
-    row = index.record(thread_id, forks.write(engine, run, updates), run_id=run.pk)
-    leases.end(run, status=Run.Status.DONE, tip=row.checkpoint_id)
-    heads.move(thread_id, row, why="fork", head_version=head_version, by=by, run=run)
-    return True
-
-
-def _claim(thread: Thread, *, kind: str, base: str | None, key: str | None, said: Content | None = None) -> Run | None:
-    """The thread's active run, made now; None where `key` was seen before. Raises `RunInProgress`."""
-    if _is_seen(thread, key):
-        return None
-    leases.refuse_while_running(thread)
-    carried = {"id": said.id, "text": said.text} if said else None
-    return thread.runs.create(kind=kind, base=base, input=carried, key=key, lease_until=leases.from_now())
-
-
-def _is_seen(thread: Thread, key: str | None) -> bool:
-    return bool(key) and thread.runs.filter(key=key).exists()
 
 
 def _standing(thread: Thread) -> Standing:

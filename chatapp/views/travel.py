@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from branching import assistants, commands, explain, forecast, forks, importing, inspection
+from branching import assistants, explain, forecast, forks, importing, inspection, travel
 from branching.exceptions import BadFork, BranchingError, MayActAgain, NotForkable, NotFound
 from branching.forks import Choice, Update
 from branching.models import Thread
@@ -41,7 +41,7 @@ async def replay(request: PersonRequest, thread_id: UUID, checkpoint_id: str) ->
         if not command.pop("confirmed") and ahead.needs_consent:
             raise MayActAgain
         given = {"checkpoint_id": checkpoint_id, "by": request.user, **command}
-        await runner.begin(commands.replay_from, thread_id, **given)
+        await runner.begin(travel.replay_from, thread_id, **given)
     except NotFound:
         raise
     except BranchingError as error:
@@ -96,7 +96,7 @@ async def fork(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> H
             raise MayActAgain
         await runner.renew(thread_id)
         given = {"checkpoint_id": checkpoint_id, "updates": updates, "by": request.user, **command}
-        await commands.fork(engine.get(), thread_id, **given)
+        await travel.fork(engine.get(), thread_id, **given)
     except NotFound:
         raise
     except BranchingError as error:

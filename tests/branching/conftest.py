@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -59,10 +59,11 @@ class Story:
         edited = await commands.edit(self.engine, self.thread.pk, **arguments)
         return await self.resume() if edited and answer else []
 
-    async def begin(self, command: str, **arguments: Any) -> Reply:
-        """The run that this command of `commands.py` leads to, taken event by event."""
+    async def begin(self, command: str | Callable[..., Awaitable[Run | None]], **arguments: Any) -> Reply:
+        """The run that this command (of `commands.py`, if it is a name) leads to, taken event by event."""
         given = {**await self._page(), **arguments}
-        run = await commands.begin(self.engine, getattr(commands, command), self.thread.pk, **given)
+        call = getattr(commands, command) if isinstance(command, str) else command
+        run = await commands.begin(self.engine, call, self.thread.pk, **given)
         assert run is not None
         return Reply(self.engine, run)
 

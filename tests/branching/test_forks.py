@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from branching import check, commands, forks, history
+from branching import check, forks, history, travel
 from branching.exceptions import BadFork, HeadMoved, NoStart, NoSuchCheckpoint, RunInProgress
 from branching.forks import Choice, Update
 from branching.models import HeadMove, IndexedCheckpoint, Run, StoredCheckpoint, StoredWrites
@@ -24,7 +24,7 @@ CHEAP = 500
 async def fork(story: Story, checkpoint_id: str, *updates: Update, **more: Any) -> bool:
     """As a page would give it."""
     page = {"head_version": (await story.view()).head_version, **more}
-    return await commands.fork(story.engine, story.thread.pk, checkpoint_id=checkpoint_id, updates=updates, **page)
+    return await travel.fork(story.engine, story.thread.pk, checkpoint_id=checkpoint_id, updates=updates, **page)
 
 
 async def problems(story: Story, checkpoint_id: str, *updates: Update) -> dict[str, str]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from django.apps import apps
 
-from branching import commands, forecast, history, inspection
+from branching import commands, forecast, history, inspection, travel
 from branching.database import on_database
 from branching.exceptions import HistoryLost, NoSuchCheckpoint, NothingNext, RunInProgress
 from branching.forks import Update
@@ -35,7 +35,7 @@ def all_rows() -> dict[str, list[tuple[object, ...]]]:
 
 
 async def again(story: Story, checkpoint_id: str, **more: object) -> str:
-    return ending(await (await story.begin("replay_from", checkpoint_id=checkpoint_id, **more)).finish())
+    return ending(await (await story.begin(travel.replay_from, checkpoint_id=checkpoint_id, **more)).finish())
 
 
 async def test_a_checkpoint_is_told_whole_and_reading_it_changes_nothing(story: Story) -> None:
@@ -161,7 +161,7 @@ async def test_not_while_a_run_is_under_way_and_once_for_a_key(story: Story) -> 
     await reply.finish()
     await again(story, ids[2], key="k")
     page = {"head_version": (await story.view()).head_version, "key": "k", "checkpoint_id": ids[2]}
-    assert await commands.begin(story.engine, commands.replay_from, story.thread.pk, **page) is None
+    assert await commands.begin(story.engine, travel.replay_from, story.thread.pk, **page) is None
 
 
 async def test_case_21_what_would_be_done_again_is_told_before(guest: Guest) -> None:

@@ -24,7 +24,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables.config import ensure_config
 from pydantic import PrivateAttr
 
-from branching import check, commands, heads, history, index, recovery, threads, tree
+from branching import check, commands, heads, history, index, recovery, threads, travel, tree
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import BranchingError, HeadMoved, NothingToUndo, RunInProgress
@@ -324,7 +324,7 @@ class Stories(RuleBasedStateMachine):
         here, page = picked(list(track.now.history), pick), self.page(track)
         said = {"type": "human", "content": f"text {self.count}"}
         given = {"checkpoint_id": here, "updates": [Update("__start__", {"messages": [said]})], **page}
-        await self._writes(track, partial(commands.fork, self.engine, track.id, **given), said["content"], here)
+        await self._writes(track, partial(travel.fork, self.engine, track.id, **given), said["content"], here)
         await self._resume(track, plan, take)
 
     async def _writes(self, track: Track, give: Callable[[], Awaitable[Any]], text: str, base: str) -> None:

@@ -1,0 +1,89 @@
+"""What a person can do by hand at any checkpoint, be it on the visible path or not: replay it, change its state.
+
+They are commands like those in `commands.py`: each claims the thread first, and HEAD goes along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from branching import assistants, forks, heads, index, leases, recovery
+from branching.claims import claim
+from branching.database import on_database
+from branching.engine import Engine
+from branching.exceptions import HistoryLost, NotForkable, NothingNext
+from branching.forks import Update
+from branching.models import Run
+
+
+@on_database
+@transaction.atomic
+def replay_from(
+    thread_id: UUID, *, checkpoint_id: str, head_version: int, engine: Engine, key: str | None = None, by: Any = None
+) -> Run | None:
+    """A run, yet to be executed, that goes on from any checkpoint once more; HEAD already waits there.
+
+    What was asked there is asked again. None where `key` was seen before. Raises `NoSuchCheckpoint`, `NothingNext`,
+    `HistoryLost`.
+    """
+    thread = heads.locked(thread_id)
+    row = index.checkpoint_of(thread_id, checkpoint_id)
+    # From the original, since LangGraph goes on from its newest copy in place; unless that was pruned.
+    origin = thread.checkpoints.filter(checkpoint_id=row.origin_id).first() or row
+    if not origin.next:
+        raise NothingNext
+    if not engine.saver.has(thread_id, origin.checkpoint_id):
+        raise HistoryLost
+    run = claim(thread, kind="replay", base=origin.checkpoint_id, key=key)
+    if run:
+        heads.move(thread_id, origin, why="replay", head_version=head_version, by=by, run=run)
+    return run
+
+
+async def fork(
+    engine: Engine,
+    thread_id: UUID,
+    *,
+    checkpoint_id: str,
+    updates: Sequence[Update],
+    head_version: int,
+    key: str | None = None,
+    by: Any = None,
+) -> bool:
+    """Change the state at any checkpoint: a branch of its own begins there, nothing runs yet, and HEAD moves to it.
+
+    All `updates` make one checkpoint. False, and nothing happens, where `key` was seen before. Raises
+    `NoSuchCheckpoint`, `HistoryLost`, and `BadFork`, which says what is wrong field by field.
+    """
+    await recovery.recover(engine, thread_id)
+    given = {"checkpoint_id": checkpoint_id, "updates": updates, "head_version": head_version, "key": key, "by": by}
+    return await _fork(engine, thread_id, **given)
+
+
+@on_database
+@transaction.atomic
+def _fork(
+    engine: Engine,
+    thread_id: UUID,
+    *,
+    checkpoint_id: str,
+    updates: Sequence[Update],
+    head_version: int,
+    key: str | None,
+    by: Any,
+) -> bool:
+    thread = heads.locked(thread_id)
+    if assistants.get(thread.assistant).is_functional:
+        raise NotForkable
+    base = index.checkpoint_of(thread_id, checkpoint_id)
+    run = claim(thread, kind="fork", base=base.checkpoint_id, key=key)
+    if run is None:
+        return False
+    row = index.record(thread_id, forks.write(engine, run, updates), run_id=run.pk)
+    leases.end(run, status=Run.Status.DONE, tip=row.checkpoint_id)
+    heads.move(thread_id, row, why="fork", head_version=head_version, by=by, run=run)
+    return True
