@@ -156,8 +156,8 @@ class NoStart(Invalid):
     """No saved step ends just before this message, so nothing can start there. Fork from a checkpoint instead."""
 
 
-class NothingNext(Invalid):
-    """The graph had nothing left to do at this checkpoint, so there is nothing to run again from it."""
+class NothingSaid(Invalid):
+    """Nothing was said yet at this checkpoint, so no conversation can begin with it."""
 
 
 class BadFork(Invalid):

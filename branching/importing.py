@@ -14,7 +14,7 @@ from branching.assistants import Assistant
 from branching.carrying import MESSAGES_MAX, Carried, CarriedMessage
 from branching.database import on_database
 from branching.engine import Engine
-from branching.exceptions import BadFile, HistoryLost, NotForkable, NothingNext, TooLong
+from branching.exceptions import BadFile, HistoryLost, NotForkable, NothingSaid, TooLong
 from branching.models import Message, Thread
 
 
@@ -37,7 +37,7 @@ def branch_off(engine: Engine, thread: Thread, checkpoint_id: str) -> Thread:
     """A new thread that begins with the values of this checkpoint, and has nothing else in common with the old one.
 
     Its messages can be edited and regenerated like any others. Raises `NoSuchCheckpoint`, `HistoryLost`, `NotForkable`,
-    `TooLong`.
+    `NothingSaid`, `TooLong`.
     """
     index.checkpoint_of(thread.pk, checkpoint_id)
     if assistants.get(thread.assistant).is_functional:
@@ -47,7 +47,7 @@ def branch_off(engine: Engine, thread: Thread, checkpoint_id: str) -> Thread:
     values = dict(history.values_of(engine.graph(thread.assistant), thread.pk, checkpoint_id))
     messages = [history.content_of(message) for message in values.pop("messages", ())]
     if not messages or len(messages) > MESSAGES_MAX:
-        raise TooLong if messages else NothingNext
+        raise TooLong if messages else NothingSaid
     made = Thread.objects.create(owner=thread.owner, assistant=thread.assistant, title=thread.title)
     config, last = _empty(engine, made), len(messages) - 1
     for number, content in enumerate(messages):

@@ -15,7 +15,7 @@ from branching import assistants, forks, heads, index, leases, recovery
 from branching.claims import claim
 from branching.database import on_database
 from branching.engine import Engine
-from branching.exceptions import HistoryLost, NotForkable, NothingNext
+from branching.exceptions import HistoryLost, NotForkable
 from branching.forks import Update
 from branching.models import Run
 
@@ -27,15 +27,13 @@ def replay_from(
 ) -> Run | None:
     """A run, yet to be executed, that goes on from any checkpoint once more; HEAD already waits there.
 
-    What was asked there is asked again. None where `key` was seen before. Raises `NoSuchCheckpoint`, `NothingNext`,
-    `HistoryLost`.
+    What was asked there is asked again. Where the graph had ended nothing runs, and LangGraph adds a copy alone. None
+    where `key` was seen before. Raises `NoSuchCheckpoint`, `HistoryLost`.
     """
     thread = heads.locked(thread_id)
     row = index.checkpoint_of(thread_id, checkpoint_id)
     # From the original, since LangGraph goes on from its newest copy in place; unless that was pruned.
     origin = thread.checkpoints.filter(checkpoint_id=row.origin_id).first() or row
-    if not origin.next:
-        raise NothingNext
     if not engine.saver.has(thread_id, origin.checkpoint_id):
         raise HistoryLost
     run = claim(thread, kind="replay", base=origin.checkpoint_id, key=key)

@@ -46,7 +46,8 @@ async def replay(request: PersonRequest, thread_id: UUID, checkpoint_id: str) ->
         raise
     except BranchingError as error:
         return await _replay_page(request, await thread_or_404(request, thread_id), checkpoint_id, ahead, error)
-    return await _done(request, thread_id)
+    # Where nothing runs, the list is where one sees what has come of it.
+    return await _done(request, thread_id, "thread" if ahead.next else "checkpoints")
 
 
 @require_POST
@@ -162,7 +163,7 @@ def _told(error: BranchingError | None) -> dict[str, str]:
     return {"error": gettext(str(error)) if error else ""}
 
 
-async def _done(request: PersonRequest, thread_id: UUID) -> HttpResponse:
+async def _done(request: PersonRequest, thread_id: UUID, page: str = "thread") -> HttpResponse:
     await stream.announce(thread_id)
     await stream.announce_list(request.user.pk)
-    return redirect("thread", thread_id)
+    return redirect(page, thread_id)

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 
 from branching import importing, threads
 from branching.engine import Engine
-from branching.exceptions import NoSuchCheckpoint, NotForkable, NothingNext
+from branching.exceptions import NoSuchCheckpoint, NotForkable, NothingSaid
 from tests.branching.conftest import Story
 from tests.branching.desk import SUITE, YES, Guest, guest
 
@@ -68,7 +68,7 @@ async def test_where_it_was_asked_it_is_asked_anew(guest: Guest) -> None:
 async def test_from_nothing_and_from_nowhere_nothing_begins(story: Story) -> None:
     await story.send("a")
     first = await story.thread.checkpoints.order_by("id").afirst()
-    with pytest.raises(NothingNext):
+    with pytest.raises(NothingSaid):
         await off(story, first.checkpoint_id)
     with pytest.raises(NoSuchCheckpoint):
         await off(story, "nowhere")

@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 import pytest
 from django.apps import apps
 
-from branching import commands, forecast, history, inspection, travel
+from branching import commands, explain, forecast, history, index, inspection, travel
 from branching.database import on_database
-from branching.exceptions import HistoryLost, NoSuchCheckpoint, NothingNext, RunInProgress
+from branching.exceptions import HistoryLost, NoSuchCheckpoint, RunInProgress
 from branching.forks import Update
 from branching.models import IndexedCheckpoint, StoredCheckpoint
 from tests.branching.conftest import Story, answers, ending
 from tests.branching.desk import SUITE, YES, Guest, guest
 from tests.branching.models import Scripted
 from tests.branching.test_chains import TWO_TURNS, chain, drawn
-from tests.branching.test_forks import checkpoints, fork, two_turns
+from tests.branching.test_forks import checkpoints, fork, says, two_turns
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -146,11 +146,39 @@ async def test_from_a_fork_copy_it_goes_back_to_the_original(story: Story) -> No
     assert await story.screen() == ["h1", "回复：h1 3/3"]
 
 
-async def test_where_the_graph_had_ended_there_is_nothing_to_run(story: Story) -> None:
+async def test_where_the_graph_had_ended_a_copy_is_added_and_nothing_runs(story: Story) -> None:
+    """It counts as what it copies: nothing has another version, and one regenerates from where one did before."""
     ids = await two_turns(story)
-    with pytest.raises(NothingNext):
-        await again(story, ids[3])
-    assert len(await checkpoints(story)) == 8
+    base = await on_database(index.base_of)(await story.thread.messages.aget(pk=(await story.version(1)).pk))
+    assert (await explain.replay(story.thread, ids[3])).copies
+    assert await again(story, ids[3]) == "done"
+    assert (await chain(story))[8:] == ["8 fork 3 - 3"]
+    view, copy = await story.view(), (await checkpoints(story))[8]
+    assert (view.head, view.open_reply) == (copy, None) and await story.screen() == ["h1", "回复：h1"]
+    row = await story.thread.checkpoints.aget(checkpoint_id=copy)
+    assert row.origin_id == ids[3]
+    both = [await inspection.read(story.engine, story.thread, each) for each in (ids[3], copy)]
+    assert all(each.is_same for each in inspection.differences(*both))
+    assert await on_database(index.base_of)(await story.thread.messages.aget(pk=view.versions[1].pk)) == base
+    await story.undo()
+    assert (await story.view()).head == ids[7] and len(await story.screen()) == 4
+
+
+async def test_of_a_copy_that_had_ended_there_is_another_copy_beside_it(story: Story) -> None:
+    ids = await two_turns(story)
+    await again(story, ids[7])
+    await again(story, (await story.view()).head)
+    assert (await chain(story))[8:] == ["8 fork 7 - 7", "9 fork 7 - 7"]
+
+
+async def test_a_dead_end_that_is_the_newest_gets_no_copy_and_that_is_said_before(story: Story) -> None:
+    ids = await two_turns(story)
+    await fork(story, ids[2], Update("reply", says("by hand")))
+    dead_end = (await story.view()).head
+    await story.go(ids[7])
+    assert not (await explain.replay(story.thread, dead_end)).copies
+    assert await again(story, dead_end) == "done"
+    assert (await story.view()).head == dead_end and len(await checkpoints(story)) == 9
 
 
 async def test_not_while_a_run_is_under_way_and_once_for_a_key(story: Story) -> None:

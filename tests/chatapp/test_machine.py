@@ -193,7 +193,21 @@ async def test_running_again_from_a_checkpoint(tab: Tab) -> None:
     assert (response.status_code, response["Location"]) == (302, tab.url)
     await tab.rest()
     assert (await tab.view()).versions[1].total == 2
-    assert (await send_form(tab, f"{known[3]}/replay/")).status_code == 422
+
+
+async def test_running_again_where_the_graph_had_ended_says_that_nothing_will_run(tab: Tab) -> None:
+    """One more row, source fork, in the list to which it leads."""
+    await tab.send("h1")
+    known = await ids(tab)
+    assert "One more row is added: source fork, same content. Nothing will run." in await page(
+        tab, f"{known[3]}/replay/"
+    )
+    response = await send_form(tab, f"{known[3]}/replay/")
+    assert (response.status_code, response["Location"]) == (302, f"{tab.url}checkpoints/")
+    await tab.rest()
+    [copy, *_] = rows(await page(tab))
+    assert (copy["source"], copy["parent-id"], copy["next"], "head" in copy) == ("fork", known[3], "", True)
+    assert 'data-findings="0"' in await page(tab, "check/")
 
 
 async def test_case_21_what_acts_on_the_world_asks_first_and_names_it(tab: Tab) -> None:
