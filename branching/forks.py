@@ -1,5 +1,7 @@
 """Forks with a changed state: new values for fields of a state at any checkpoint, written as one of the nodes.
 
+They are written under the checkpoint, or under a copy that is put beside it first (`writing.copy`).
+
 What a person asks for is checked field by field before LangGraph sees it, and what comes of it before it stays.
 """
 
@@ -18,7 +20,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot, StateUpdate
 from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 
-from branching import assistants, drafts, history, index
+from branching import assistants, drafts, history, index, writing
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import BadFork, HistoryLost
@@ -84,12 +86,14 @@ def nodes(graph: CompiledStateGraph) -> tuple[str, ...]:
 
 
 @on_database
-def outlook(engine: Engine, thread: Thread, checkpoint_id: str, updates: Sequence[Update]) -> Choice:
+def outlook(
+    engine: Engine, thread: Thread, checkpoint_id: str, updates: Sequence[Update], *, beside: bool = False
+) -> Choice:
     """What a fork with these updates would lead to. It is made, looked at and taken back: nothing is stored.
 
     Raises `NoSuchCheckpoint`, `HistoryLost`.
     """
-    return _outlook(engine, thread, checkpoint_id, updates)
+    return _outlook(engine, thread, checkpoint_id, updates, beside=beside)
 
 
 @on_database
@@ -101,40 +105,50 @@ def choices(
     return tuple(_outlook(engine, thread, checkpoint_id, [Update(node, values or {})]) for node in nodes(graph))
 
 
-def _outlook(engine: Engine, thread: Thread, checkpoint_id: str, updates: Sequence[Update]) -> Choice:
+def _outlook(
+    engine: Engine, thread: Thread, checkpoint_id: str, updates: Sequence[Update], *, beside: bool = False
+) -> Choice:
     index.checkpoint_of(thread.pk, checkpoint_id)
     names = " + ".join(update.node for update in updates)
     try:
         with transaction.atomic():
-            found = _write(engine, thread, checkpoint_id, updates)
+            *_copy, found = _write(engine, thread, checkpoint_id, updates, beside=beside)
             transaction.set_rollback(True)
     except BadFork as error:
         return Choice(names, (), error.problems)
     return Choice(names, found.next)
 
 
-def write(engine: Engine, run: Run, updates: Sequence[Update]) -> Checkpoint:
-    """The update checkpoint under the base of `run`. Raises `BadFork`, `HistoryLost`. Inside a transaction."""
-    return _write(engine, run.thread, run.base, updates, **{history.RUN: str(run.pk)})
+def write(engine: Engine, run: Run, updates: Sequence[Update], *, beside: bool = False) -> list[Checkpoint]:
+    """The update checkpoint under the base of `run`; with `beside`, a copy beside the base, and the update under that.
+
+    A copy may do without updates. Raises `BadFork`, `HistoryLost`. Inside a transaction.
+    """
+    return _write(engine, run.thread, run.base, updates, beside=beside, **{history.RUN: str(run.pk)})
 
 
 def _write(
-    engine: Engine, thread: Thread, checkpoint_id: str, updates: Sequence[Update], **metadata: Any
-) -> Checkpoint:
+    engine: Engine, thread: Thread, checkpoint_id: str, updates: Sequence[Update], *, beside: bool, **metadata: Any
+) -> list[Checkpoint]:
     # LangGraph would make an orphan of an update to a checkpoint that it does not have.
     if not engine.saver.has(thread.pk, checkpoint_id):
         raise HistoryLost
-    graph = engine.graph(thread.assistant)
+    graph, written = engine.graph(thread.assistant), []
     here = history.config_for(thread.pk, checkpoint_id, **metadata)
-    given = _checked(graph, graph.get_state(here), updates)
+    given = _checked(graph, graph.get_state(here), updates, may_be_none=beside)
     with _refused_by_the_graph():
-        written = graph.bulk_update_state(here, [given])
-        found = history.of(graph.get_state(written))
-    _refuse_what_no_model_takes(thread.assistant, found)
-    return found
+        if beside:
+            written.append(history.of(graph.get_state(writing.copy(graph, here))))
+            here = history.config_for(thread.pk, written[0].id, **metadata)
+        if given:
+            written.append(history.of(graph.get_state(writing.write(graph, here, given))))
+    _refuse_what_no_model_takes(thread.assistant, written[-1])
+    return written
 
 
-def _checked(graph: CompiledStateGraph, base: StateSnapshot, updates: Sequence[Update]) -> list[StateUpdate]:
+def _checked(
+    graph: CompiledStateGraph, base: StateSnapshot, updates: Sequence[Update], *, may_be_none: bool
+) -> list[StateUpdate]:
     """The updates as LangGraph takes them. Raises `BadFork` with all that is wrong with them."""
     types, messages, problems = _types(graph), history.of(base).messages, {}
     given = []
@@ -148,7 +162,7 @@ def _checked(graph: CompiledStateGraph, base: StateSnapshot, updates: Sequence[U
                 problems[name] = problem
         # Under an id of its own: else it would count as the result of a step that is due at the base, on that branch.
         given.append(StateUpdate(values, update.node, str(uuid4())))
-    if not updates:
+    if not updates and not may_be_none:
         problems["as_node"] = _("Say as which node to write.")
     if problems:
         raise BadFork(problems)

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from langchain_core.runnables import RunnableConfig
 
-from branching import assistants, contents, heads, history, index, threads
+from branching import assistants, contents, heads, history, index, threads, writing
 from branching.assistants import Assistant
 from branching.carrying import MESSAGES_MAX, Carried, CarriedMessage
 from branching.database import on_database
@@ -97,7 +97,7 @@ def _say(
     node = _node(assistants.get(thread.assistant), message)
     try:
         said = contents.message_of(message.content)
-        config = graph.update_state(base, {"messages": [said], **more}, as_node=node)
+        config = writing.say(graph, base, {"messages": [said], **more}, node=node)
         row = index.record(thread.pk, history.of(graph.get_state(config)))
     except (ValueError, TypeError, KeyError, AttributeError) as error:  # pydantic's errors are of the first kind
         raise BadFile from error

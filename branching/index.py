@@ -53,12 +53,16 @@ def _origin(thread_id: UUID, checkpoint: Checkpoint, message: Message | None) ->
     """The checkpoint that LangGraph copied to make this one; itself where it is no such copy.
 
     A replay starts with a copy (`source="fork"`) of the checkpoint it was given. Replaying from the copy later would
-    nest the versions, so a copy always counts as what it was copied from.
+    nest the versions, so a copy always counts as what it was copied from. One that a person has put beside another
+    (`__copy__`) stands for itself: its step, two after that of its parent, tells it, even where messages and `next` are
+    its parent's and only other fields are not.
     """
     if checkpoint.source != "fork":
         return checkpoint.id
     parent = IndexedCheckpoint.objects.filter(thread_id=thread_id, checkpoint_id=checkpoint.parent_id).first()
-    is_copy = parent and parent.message_id == (message and message.pk) and parent.next == list(checkpoint.next)
+    if parent is None or checkpoint.step != parent.step + 1:
+        return checkpoint.id
+    is_copy = parent.message_id == (message and message.pk) and parent.next == list(checkpoint.next)
     return parent.origin_id if is_copy else checkpoint.id
 
 

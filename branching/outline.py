@@ -111,7 +111,14 @@ class Outline:
         # The first one, to which Undo leads and from which a first message is edited; and what something waits at.
         found |= {row.id for row in self.rows.values() if row.parent not in self.rows}
         found |= {row.id for row in self.rows.values() if row.next and not self.children.get(row.id)}
-        return found | {self.rows[each].origin for each in found}
+        return found | {each for place in found for each in self._copied(place)}
+
+    def _copied(self, checkpoint_id: str) -> Iterator[str]:
+        """What a fork copy is a copy of, up to the original. All of it, since it is told by what is right above it."""
+        row: Row | None = self.rows[checkpoint_id]
+        while row and row.origin != row.id and row.parent in self.rows:
+            row = self.rows[row.parent]
+            yield row.id
 
     def stand_in(self, checkpoint_id: str) -> str:
         """The checkpoint from which everything goes on just as from this one; maybe itself."""

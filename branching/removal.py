@@ -114,6 +114,8 @@ class Removal:
             elif (tip, base) != (run.tip, run.base):
                 base = self.outline.survivor(run.base, self.gone) if base is NOWHERE else base
                 Run.objects.filter(pk=run.pk).update(tip=tip, base=base)
+        for some in parts(list(self.unsaid()), PARAMETERS):
+            Run.objects.filter(thread=self.thread, checkpoints__checkpoint_id__in=some).update(input=None)
 
     def _actions(self) -> None:
         """Forget what was asked and answered, but what has led to a booking: that stands."""

@@ -18,7 +18,20 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateUpdate
 
-from branching import actions, assistants, failures, heads, history, index, leases, llm, recovery, results, threads
+from branching import (
+    actions,
+    assistants,
+    failures,
+    heads,
+    history,
+    index,
+    leases,
+    llm,
+    recovery,
+    results,
+    threads,
+    writing,
+)
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import HistoryLost, NoSuchThread
@@ -58,7 +71,7 @@ def write_edit(engine: Engine, run: Run, said: Content) -> Checkpoint:
         raise HistoryLost
     graph = engine.graph(run.thread.assistant)
     # Written as `__start__`, so that the graph's first node is what runs next.
-    config = graph.update_state(base, {"messages": [HumanMessage(said.text, id=said.id)]}, as_node=index.START)
+    config = writing.say(graph, base, {"messages": [HumanMessage(said.text, id=said.id)]}, node=index.START)
     return history.of(graph.get_state(config))
 
 
@@ -77,7 +90,7 @@ def write_results(engine: Engine, run: Run) -> Checkpoint | None:
     snapshot = graph.get_state(base)
     known = actions.outcomes(run.thread_id, run.base)
     updates = results.closing(snapshot, known, results.UNKNOWN)
-    return history.of(graph.get_state(graph.bulk_update_state(base, [updates]))) if updates else None
+    return history.of(graph.get_state(writing.write(graph, base, updates))) if updates else None
 
 
 @dataclass

@@ -89,7 +89,14 @@ def _pending(last: Run | None, head: IndexedCheckpoint | None) -> Pending | None
     if last.input and last.kind != "edit":
         return _said(last.input)
     # Where such a checkpoint is replayed, what waits in it is what its first run was given.
-    first = Run.objects.filter(thread=head.thread_id, checkpoints__checkpoint_id=head.origin_id).first()
+    return waiting_in(head)
+
+
+def waiting_in(row: IndexedCheckpoint) -> Pending | None:
+    """The message that waits in this checkpoint for the first step to take it in."""
+    if row.next != [index.START]:
+        return None
+    first = Run.objects.filter(thread=row.thread_id, checkpoints__checkpoint_id=row.origin_id).first()
     return _said(first.input) if first and first.input else None
 
 

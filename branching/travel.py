@@ -18,6 +18,8 @@ from branching.engine import Engine
 from branching.exceptions import HistoryLost, NotForkable
 from branching.forks import Update
 from branching.models import Run
+from branching.standing import waiting_in
+from branching.types import Content
 
 
 @on_database
@@ -49,17 +51,19 @@ async def fork(
     checkpoint_id: str,
     updates: Sequence[Update],
     head_version: int,
+    beside: bool = False,
     key: str | None = None,
     by: Any = None,
 ) -> bool:
     """Change the state at any checkpoint: a branch of its own begins there, nothing runs yet, and HEAD moves to it.
 
-    All `updates` make one checkpoint. False, and nothing happens, where `key` was seen before. Raises
+    All `updates` make one checkpoint, under the one that is changed; with `beside`, under a copy that grows from the
+    parent of that one, and that may be all there is. False, and nothing happens, where `key` was seen before. Raises
     `NoSuchCheckpoint`, `HistoryLost`, and `BadFork`, which says what is wrong field by field.
     """
     await recovery.recover(engine, thread_id)
-    given = {"checkpoint_id": checkpoint_id, "updates": updates, "head_version": head_version, "key": key, "by": by}
-    return await _fork(engine, thread_id, **given)
+    given = {"checkpoint_id": checkpoint_id, "updates": updates, "beside": beside}
+    return await _fork(engine, thread_id, **given, head_version=head_version, key=key, by=by)
 
 
 @on_database
@@ -70,6 +74,7 @@ def _fork(
     *,
     checkpoint_id: str,
     updates: Sequence[Update],
+    beside: bool,
     head_version: int,
     key: str | None,
     by: Any,
@@ -78,10 +83,15 @@ def _fork(
     if assistants.get(thread.assistant).is_functional:
         raise NotForkable
     base = index.checkpoint_of(thread_id, checkpoint_id)
-    run = claim(thread, kind="fork", base=base.checkpoint_id, key=key)
+    # What waits in a checkpoint waits in its copy too.
+    waiting = waiting_in(base) if beside else None
+    said = Content(id=waiting.message_id, kind="human", text=waiting.text) if waiting else None
+    run = claim(thread, kind="fork", base=base.checkpoint_id, said=said, key=key)
     if run is None:
         return False
-    row = index.record(thread_id, forks.write(engine, run, updates), run_id=run.pk)
+    *_copy, row = [
+        index.record(thread_id, each, run_id=run.pk) for each in forks.write(engine, run, updates, beside=beside)
+    ]
     leases.end(run, status=Run.Status.DONE, tip=row.checkpoint_id)
     heads.move(thread_id, row, why="fork", head_version=head_version, by=by, run=run)
     return True

@@ -148,10 +148,12 @@ class Tree:
         return None if checkpoint.parent_id is None else self.checkpoints.get(checkpoint.parent_id)
 
     def _is_copy(self, checkpoint: Checkpoint, parent: Checkpoint | None) -> bool:
-        # `as_node="__copy__"` also writes a "fork", but as a sibling of what it copies: its parent differs from it.
+        # `as_node="__copy__"` also writes a "fork", but as a sibling of what it copies: its parent differs from it,
+        # if only in fields that are not looked at here, and is two steps before it.
         return (
             parent is not None
             and checkpoint.source == "fork"
+            and checkpoint.step == parent.step + 1
             and checkpoint.next == parent.next
             and self._last[checkpoint.id] is self._last[parent.id]
         )

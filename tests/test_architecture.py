@@ -18,7 +18,7 @@ TOP_LEVEL = {"manage.py", "branching", "chatapp", "templates", "static", "tests"
 TOP_LEVEL |= {"Makefile", "pyproject.toml", "requirements.txt", "requirements-test.txt"}
 TOP_LEVEL |= {"README.md", "CHANGELOG.md", "CONTEXT.md", "CONTRIBUTING.md", "LICENSE"}
 
-LANGGRAPH_IN = {"runs", "history", "results", "forks", "saver", "encoding", "llm", "engine", "assistants"}
+LANGGRAPH_IN = {"runs", "history", "results", "forks", "writing", "saver", "encoding", "llm", "engine", "assistants"}
 LINES_AT_MOST = 400
 LINES_OF_TESTS_AT_MOST = 600
 
