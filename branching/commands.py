@@ -6,7 +6,6 @@ of the graph: it is done here, in the same transaction. What one does by hand at
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from uuid import UUID
@@ -27,8 +26,8 @@ from branching.exceptions import (
     NothingToRun,
     NotReplayable,
 )
-from branching.limits import TITLE_MAX
-from branching.models import IndexedCheckpoint, Message, Run, Thread
+from branching.models import Message, Run, Thread
+from branching.saying import close_calls, name, said_anew
 from branching.standing import Standing, at_head
 from branching.types import Content
 from branching.words import checked
@@ -42,7 +41,7 @@ async def begin(
     What a dead run has left on the thread is taken in first, so that this one goes on from there.
     """
     await recovery.recover(engine, thread_id)
-    if command in (send, travel.replay_from):
+    if command in (send, travel.replay_from, travel.send_from):
         arguments["engine"] = engine
     return await command(thread_id, **arguments)
 
@@ -68,34 +67,15 @@ def send(
     thread = heads.locked(thread_id)
     if _standing(thread).unanswered == text:
         return _resume(thread, head_version=head_version, key=key, by=by)
-    run = claim(thread, kind="send", base=thread.head, said=_said(text), key=key)
+    run = claim(thread, kind="send", base=thread.head, said=said_anew(text), key=key)
     if run:
-        if closed := _close(engine, run, by=by):
+        if closed := close_calls(engine, run, by=by):
             heads.move(thread_id, closed, why="send", head_version=head_version, by=by, run=run)
         else:
             heads.claim(thread_id, head_version=head_version)
             heads.log(thread_id, origin=thread.head, target=thread.head, why="send", by=by, run=run)
-        _name(thread, text)
+        name(thread, text)
     return run
-
-
-def _close(engine: Engine | None, run: Run, *, by: Any) -> IndexedCheckpoint | None:
-    """The checkpoint from which `run` now sets out: each tool call that was open at its base has a result there; None
-    where no call was open."""
-    is_first = run.base is None and assistants.get(run.thread.assistant).is_functional
-    if not is_first and not index.has_open_calls(run.thread_id, run.base):
-        return None
-    if engine is None:
-        raise AnswerFirst
-    # An edit of the first message needs something to set out from as well.
-    closed = runs.write_beginning(engine, run) if is_first else runs.write_results(engine, run)
-    if closed is None:
-        return None
-    actions.decline(run.thread_id, run.base, by=by)
-    row = index.record(run.thread_id, closed, run_id=run.pk)
-    run.base = row.checkpoint_id
-    run.save(update_fields=["base"])
-    return row
 
 
 @on_database
@@ -238,7 +218,7 @@ async def edit(
     The old version and all that follows it stay. False, and nothing happens, where the text is the same or `key` was
     seen before. Raises `NoSuchMessage`, `NotEditable`, `NoStart`, `HistoryLost`, and what `send` raises for a text.
     """
-    said = _said(checked(text))
+    said = said_anew(checked(text))
     await recovery.recover(engine, thread_id)
     return await _edit(engine, thread_id, message=message, said=said, head_version=head_version, key=key, by=by)
 
@@ -278,11 +258,6 @@ def _standing(thread: Thread) -> Standing:
     return standing
 
 
-def _said(text: str) -> Content:
-    """A human message with an id of its own: one id with two texts would confuse every look-up by id."""
-    return Content(id=str(uuid.uuid4()), kind="human", text=text)
-
-
 def _message(thread: Thread, pk: int) -> Message:
     message = thread.messages.filter(pk=pk).first()
     if message is None:
@@ -297,8 +272,3 @@ def _first_reply(message: Message) -> Message:
     while message.parent and message.parent.kind != "human":
         message = message.parent
     return message
-
-
-def _name(thread: Thread, text: str) -> None:
-    if not thread.title:
-        Thread.objects.filter(pk=thread.pk).update(title=text.split("\n")[0][:TITLE_MAX].strip())

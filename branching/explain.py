@@ -11,6 +11,11 @@ from typing import Any
 from branching.database import on_database
 from branching.forks import MESSAGES, Update
 from branching.models import Thread
+from branching.writing import COPY
+
+RUN = "await graph.ainvoke(None, config, durability='sync')"
+
+RETURNED = "(the one that the request before has returned)"
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,8 @@ class Explanation:
     """To an agent server. Empty where it has none for this."""
     copies: bool = False
     """Whether LangGraph begins with a copy of the checkpoint (`source="fork"`)."""
+    adds: str = ""
+    """Which checkpoints a command adds before any step: "update", "copy" beside, "copy and update", or "input"."""
 
 
 @on_database
@@ -32,35 +39,65 @@ def replay(thread: Thread, checkpoint_id: str) -> Explanation:
     base = thread.checkpoints.filter(checkpoint_id=row.origin_id).first() or row
     newest = max(thread.checkpoints.values_list("checkpoint_id", flat=True))
     return Explanation(
-        python=f"{_config(thread, base.checkpoint_id)}\nawait graph.ainvoke(None, config, durability='sync')",
+        python=f"{_config(thread, base.checkpoint_id)}\n{RUN}",
         requests=(_run(thread, {"checkpoint": _checkpoint(thread, base.checkpoint_id)}),),
         # One that is the newest of all, and was not made by a step, LangGraph goes on from in place.
         copies=not (base.checkpoint_id == newest and base.source in ("update", "fork")),
     )
 
 
-def fork(thread: Thread, checkpoint_id: str, updates: Sequence[Update]) -> Explanation:
+def say(thread: Thread, checkpoint_id: str, text: str = "…") -> Explanation:
+    """What it is to say something new at this checkpoint of the thread."""
+    given = {MESSAGES: [{"type": "human", "content": text}]}
+    lines = (
+        _config(thread, checkpoint_id),
+        f"await graph.ainvoke({_python(given)}, config, durability='sync')",
+    )
+    request = _run(thread, {"input": given, "checkpoint": _checkpoint(thread, checkpoint_id)})
+    return Explanation("\n".join(lines), (request,), adds="input")
+
+
+def fork(thread: Thread, checkpoint_id: str, updates: Sequence[Update], *, beside: bool = False) -> Explanation:
     """What it is to change the state at this checkpoint of the thread, and to run from there."""
+    if beside:
+        return _copy(thread, checkpoint_id, updates)
+    lines = (_config(thread, checkpoint_id), *_written(updates), RUN)
+    requests = _requests(thread, _checkpoint(thread, checkpoint_id), updates)
+    return Explanation("\n".join(lines), requests, adds="update")
+
+
+def _copy(thread: Thread, checkpoint_id: str, updates: Sequence[Update]) -> Explanation:
+    """The same, with a copy beside the checkpoint first."""
+    lines = (
+        _config(thread, checkpoint_id),
+        f"config = await graph.aupdate_state(config, None, as_node={COPY!r})",
+        *(_written(updates) if updates else ()),
+        RUN,
+    )
+    copied = {"values": None, "as_node": COPY, "checkpoint": _checkpoint(thread, checkpoint_id)}
+    requests = _requests(thread, RETURNED, updates) if updates else (_run(thread, {"checkpoint": RETURNED}),)
+    requests = (_request(f"/threads/{thread.pk}/state", copied), *requests) if requests else ()
+    return Explanation("\n".join(lines), requests, adds="copy and update" if updates else "copy")
+
+
+def _written(updates: Sequence[Update]) -> tuple[str, ...]:
     given = ",\n".join(
         f"    StateUpdate({_python(update.values)}, {update.node!r}, str(uuid4()))" for update in updates
     )
-    lines = (
+    return (
         "from uuid import uuid4",
         "from langgraph.types import StateUpdate",
-        _config(thread, checkpoint_id),
         f"config = await graph.abulk_update_state(config, [[\n{given}\n]])",
-        "await graph.ainvoke(None, config, durability='sync')",
     )
-    return Explanation("\n".join(lines), _requests(thread, checkpoint_id, updates))
 
 
-def _requests(thread: Thread, checkpoint_id: str, updates: Sequence[Update]) -> tuple[str, ...]:
+def _requests(thread: Thread, where: Any, updates: Sequence[Update]) -> tuple[str, ...]:
     if len(updates) != 1:
         return ()
     [update] = updates
     body = {"values": _sendable(update.values), "as_node": update.node}
-    written = _request(f"/threads/{thread.pk}/state", {**body, "checkpoint": _checkpoint(thread, checkpoint_id)})
-    return written, _run(thread, {"checkpoint": "(the one that the first has returned)"})
+    written = _request(f"/threads/{thread.pk}/state", {**body, "checkpoint": where})
+    return written, _run(thread, {"checkpoint": RETURNED})
 
 
 def _run(thread: Thread, where: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What a person can do by hand at any checkpoint, be it on the visible path or not: replay it, change its state.
+"""What a person can do by hand at any checkpoint, be it on the visible path or not: run it, speak there, change it.
 
 They are commands like those in `commands.py`: each claims the thread first, and HEAD goes along.
 """
@@ -17,9 +17,11 @@ from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import HistoryLost, NotForkable
 from branching.forks import Update
-from branching.models import Run
+from branching.models import IndexedCheckpoint, Run, Thread
+from branching.saying import close_calls, name, said_anew
 from branching.standing import waiting_in
 from branching.types import Content
+from branching.words import checked
 
 
 @on_database
@@ -34,14 +36,60 @@ def replay_from(
     """
     thread = heads.locked(thread_id)
     row = index.checkpoint_of(thread_id, checkpoint_id)
+    return _replay(engine, thread, row, head_version=head_version, key=key, by=by)
+
+
+def _replay(
+    engine: Engine, thread: Thread, row: IndexedCheckpoint, *, head_version: int, key: str | None, by: Any
+) -> Run | None:
     # From the original, since LangGraph goes on from its newest copy in place; unless that was pruned.
     origin = thread.checkpoints.filter(checkpoint_id=row.origin_id).first() or row
-    if not engine.saver.has(thread_id, origin.checkpoint_id):
+    if not engine.saver.has(thread.pk, origin.checkpoint_id):
         raise HistoryLost
     run = claim(thread, kind="replay", base=origin.checkpoint_id, key=key)
     if run:
-        heads.move(thread_id, origin, why="replay", head_version=head_version, by=by, run=run)
+        heads.move(thread.pk, origin, why="replay", head_version=head_version, by=by, run=run)
     return run
+
+
+@on_database
+@transaction.atomic
+def send_from(
+    thread_id: UUID,
+    *,
+    checkpoint_id: str,
+    text: str,
+    head_version: int,
+    engine: Engine,
+    key: str | None = None,
+    by: Any = None,
+) -> Run | None:
+    """A run, yet to be executed, that says `text` at any checkpoint, where HEAD already waits: as `send` does at HEAD.
+
+    What waits in the checkpoint to be taken in is not taken along: the new message takes its place, but where it says
+    the same, what waits is run. None where `key` was seen before. Raises `NoSuchCheckpoint`, `HistoryLost`, and what
+    `send` raises for a text.
+    """
+    text = checked(text)
+    thread = heads.locked(thread_id)
+    row = index.checkpoint_of(thread_id, checkpoint_id)
+    if text == _unanswered(thread, row):
+        return _replay(engine, thread, row, head_version=head_version, key=key, by=by)
+    if not engine.saver.has(thread_id, row.checkpoint_id):
+        raise HistoryLost
+    run = claim(thread, kind="send", base=row.checkpoint_id, said=said_anew(text), key=key)
+    if run:
+        start = close_calls(engine, run, by=by) or row
+        heads.move(thread_id, start, why="send", head_version=head_version, by=by, run=run)
+        name(thread, text)
+    return run
+
+
+def _unanswered(thread: Thread, row: IndexedCheckpoint) -> str | None:
+    """What was said at this checkpoint and has no reply there."""
+    waiting = waiting_in(row)
+    is_unanswered = row.next and row.next != [index.START] and row.message and row.message.kind == "human"
+    return waiting.text if waiting else row.message.text if is_unanswered else None
 
 
 async def fork(
