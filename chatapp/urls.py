@@ -57,6 +57,7 @@ thread = [
     path("checkpoints/<str:checkpoint_id>/replay/", travel.replay, name="replay-from"),
     path("checkpoints/<str:checkpoint_id>/thread/", travel.branch_off, name="branch-off"),
     path("checkpoints/<str:checkpoint_id>/fork/", travel.fork, name="fork"),
+    path("checkpoints/<str:checkpoint_id>/send/", travel.send_from, name="send-from"),
     path("checkpoints/<str:checkpoint_id>/", threads.checkpoint, name="checkpoint"),
     path("checkpoints/<str:checkpoint_id>/answer/", actions.answer, name="answer"),
     path("checkpoints/<str:checkpoint_id>/decide/", actions.decide_again, name="decide-again"),

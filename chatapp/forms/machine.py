@@ -13,7 +13,7 @@ from branching.exceptions import BadFork, BadRequest
 from branching.finding import Operator
 from branching.forks import Update
 from branching.listing import Sieve
-from chatapp.forms.threads import CommandForm
+from chatapp.forms.threads import CommandForm, ContentForm
 
 UPDATES = range(2)
 """How many updates a page can write at once."""
@@ -49,6 +49,22 @@ class ConsentForm(CommandForm):
     """A command that may do something to the world again."""
 
     confirmed = forms.BooleanField(required=False)
+
+
+class SayForm(ConsentForm, ContentForm):
+    """A text that a person wrote, to be said at a checkpoint."""
+
+
+class ForkForm(ConsentForm):
+    """A change of the state, and where: under the checkpoint, or under a copy that is put beside it first."""
+
+    where = forms.ChoiceField(required=False, choices=[(each, each) for each in ("under", "beside")])
+
+    @classmethod
+    def read(cls, data: QueryDict) -> dict[str, Any]:
+        command = super().read(data)
+        command["beside"] = command.pop("where") == "beside"
+        return command
 
 
 def updates_in(data: QueryDict) -> list[Update]:

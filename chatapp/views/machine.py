@@ -13,7 +13,8 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from branching import assistants, check, forecast, forks, inspection, leases, listing, turns
+from branching import assistants, check, explain, forecast, forks, index, inspection, leases, listing, turns
+from branching.database import on_database
 from branching.exceptions import NoSuchCheckpoint
 from branching.lanes import Place
 from branching.models import Thread
@@ -95,6 +96,13 @@ async def state(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> 
     found = await inspection.read(engine.get(), thread, checkpoint_id)
     if "raw" in request.GET:
         return JsonResponse(found.raw, json_dumps_params={"ensure_ascii": False, "indent": 2})
+    return await state_page(request, thread, found)
+
+
+async def state_page(
+    request: PersonRequest, thread: Thread, found: inspection.Inspection, *, status: int = 200, **told: Any
+) -> HttpResponse:
+    """The page of one checkpoint; `told` may be the `error` of a command that was given there."""
     messages = found.values.get(forks.MESSAGES) or []
     context = {
         "thread": thread,
@@ -103,9 +111,22 @@ async def state(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> 
         "messages": messages[-MESSAGES_SHOWN:],
         "left_out": max(len(messages) - MESSAGES_SHOWN, 0),
         "others": {name: value for name, value in found.values.items() if name != forks.MESSAGES},
-        "forecast": await forecast.of(engine.get(), thread, checkpoint_id),
+        "forecast": await forecast.of(engine.get(), thread, found.row.id),
+        "saying": await _saying(request, thread, found),
+        **told,
     }
-    return render(request, "machine/state.html", {**context, **await sidebar(request)})
+    return render(request, "machine/state.html", {**context, **await sidebar(request)}, status=status)
+
+
+async def _saying(request: PersonRequest, thread: Thread, found: inspection.Inspection) -> dict[str, Any]:
+    """What it comes to if something new is said at the checkpoint, and what was typed already."""
+    return {
+        "typed": request.POST.get("content", ""),
+        "forecast": await forecast.of(engine.get(), thread, found.row.id, (index.START,)),
+        "explanation": explain.say(thread, found.row.id),
+        "replaces": index.START in found.row.next,
+        "closes": await on_database(index.has_open_calls)(thread.pk, found.row.id),
+    }
 
 
 @require_GET

@@ -12,15 +12,16 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from branching import assistants, explain, forecast, forks, importing, inspection, travel
+from branching import assistants, explain, forecast, forks, importing, index, inspection, travel
 from branching.exceptions import BadFork, BranchingError, MayActAgain, NotForkable, NotFound
 from branching.forks import Choice, Update
 from branching.models import Thread
 from chatapp import engine, stream
 from chatapp.accounts import person_required
-from chatapp.forms.machine import UPDATES, ConsentForm, updates_in
+from chatapp.forms.machine import UPDATES, ConsentForm, ForkForm, SayForm, updates_in
 from chatapp.http import PersonRequest, answers_errors, sidebar, status_of, thread_or_404
 from chatapp.runner import runner
+from chatapp.views.machine import state_page
 
 EXAMPLE = '[{"type": "human", "content": "…"}]'
 """What one may write for messages."""
@@ -48,6 +49,28 @@ async def replay(request: PersonRequest, thread_id: UUID, checkpoint_id: str) ->
         return await _replay_page(request, await thread_or_404(request, thread_id), checkpoint_id, ahead, error)
     # Where nothing runs, the list is where one sees what has come of it.
     return await _done(request, thread_id, "thread" if ahead.next else "checkpoints")
+
+
+@require_POST
+@person_required
+@answers_errors
+async def send_from(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> HttpResponse:
+    """Say something new at this checkpoint, and have it answered."""
+    thread = await thread_or_404(request, thread_id)
+    found = await inspection.read(engine.get(), thread, checkpoint_id)
+    try:
+        command = SayForm.read(request.POST)
+        ahead = await forecast.of(engine.get(), thread, checkpoint_id, (index.START,))
+        if not command.pop("confirmed") and ahead.needs_consent:
+            raise MayActAgain
+        given = {"checkpoint_id": checkpoint_id, "text": command.pop("content"), "by": request.user, **command}
+        await runner.begin(travel.send_from, thread_id, **given)
+    except NotFound:
+        raise
+    except BranchingError as error:
+        now = await thread_or_404(request, thread_id)
+        return await state_page(request, now, found, status=status_of(error), **_told(error))
+    return await _done(request, thread_id)
 
 
 @require_POST
@@ -85,9 +108,9 @@ async def fork(request: PersonRequest, thread_id: UUID, checkpoint_id: str) -> H
     looked: Choice | None = None
     updates: list[Update] = []
     try:
-        command = ConsentForm.read(request.POST)
+        command = ForkForm.read(request.POST)
         updates, confirmed = updates_in(request.POST), command.pop("confirmed")
-        looked = await forks.outlook(engine.get(), thread, checkpoint_id, updates)
+        looked = await forks.outlook(engine.get(), thread, checkpoint_id, updates, beside=command["beside"])
         if looked.problems:
             raise BadFork(looked.problems)
         if "preview" in request.POST:
@@ -116,12 +139,14 @@ async def _fork_page(
 ) -> HttpResponse:
     found = await inspection.read(engine.get(), thread, checkpoint_id)
     is_good = looked is not None and not looked.problems
-    following = looked.next if is_good else None
+    following, beside = looked.next if is_good else None, request.POST.get("where") == "beside"
     problems = dict(getattr(error, "problems", {}))
     fields = forks.fields(engine.get().graph(thread.assistant))
+    known = {"as_node", *(field.name for field in fields)}
     choices = await forks.choices(engine.get(), thread, checkpoint_id)
     blocks = [_block(number, fields, found, request.POST) for number in UPDATES]
-    blocks[0]["node"] = blocks[0]["node"] or _likely(choices, found)
+    if "node-0" not in request.POST:
+        blocks[0]["node"] = _likely(choices, found)
     context = {
         "thread": thread,
         "assistant": assistants.get(thread.assistant),
@@ -129,9 +154,12 @@ async def _fork_page(
         "choices": choices,
         "blocks": blocks,
         "looked": looked if is_good else None,
-        "explanation": explain.fork(thread, checkpoint_id, updates) if is_good else None,
+        "beside": beside,
+        "explanation": explain.fork(thread, checkpoint_id, updates, beside=beside) if is_good else None,
         "forecast": await forecast.of(engine.get(), thread, checkpoint_id, following),
         "problems": problems,
+        # What the form has no place for: somebody has sent it by other means.
+        "strays": {name: problems[name] for name in sorted(problems.keys() - known)},
         **_told(error),
         **await sidebar(request),
     }

@@ -48,6 +48,7 @@ POSTS = [
     "runs/{run}/stop/",
     "checkpoints/{checkpoint}/fork/",
     "checkpoints/{checkpoint}/replay/",
+    "checkpoints/{checkpoint}/send/",
 ]
 
 
