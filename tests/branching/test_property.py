@@ -24,17 +24,18 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables.config import ensure_config
 from pydantic import PrivateAttr
 
-from branching import check, commands, heads, history, index, recovery, threads, travel, tree
+from branching import check, commands, heads, history, index, recovery, threads, tree
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import BranchingError, HeadMoved, NothingToUndo, RunInProgress
-from branching.forks import Update
 from branching.local_model import LocalModel
 from branching.models import HeadMove, IndexedCheckpoint, Message, Thread
 from branching.saver import DjangoSaver
 from branching.types import Checkpoint, CheckpointSaved, RunEnded, ThreadView, Token, Version
+from tests.branching.by_hand import ByHand
 from tests.branching.conftest import Reply, Story
 from tests.branching.models import models_with
+from tests.branching.plans import PICKS, PLANS, TAKES, TRACKS, NotHere, Plan, picked
 from tests.branching.reader import Journey, Reader
 
 OPERATIONS: Counter[str] = Counter()
@@ -45,21 +46,6 @@ AT_LEAST, STORIES = (350, 11) if connection.vendor == "postgresql" else (2_000, 
 SIZE = {"max_examples": STORIES, "stateful_step_count": 40}
 # Without shrinking, which takes minutes: a failure prints its story as it happened.
 PHASES = (Phase.generate,)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a run of the Chat assistant will go: so many words, then it is done, fails or hangs."""
-
-    words: int
-    end: str
-
-
-TRACKS = st.integers(0, 2)
-PICKS = st.integers(0, 99)
-# How many events are taken at once; None for all.
-TAKES = st.sampled_from([None, None, None, 0, 1, 2, 3, 4, 5])
-PLANS = st.builds(Plan, st.integers(1, 4), st.sampled_from(["done", "done", "done", "fail", "hang"]))
 
 
 class Puppet(LocalModel):
@@ -164,7 +150,7 @@ class Track:
         return self.story.thread.pk
 
 
-class Stories(RuleBasedStateMachine):
+class Stories(ByHand, RuleBasedStateMachine):
     """Each rule is one thing that happens to one of three threads; where it does not apply, a message is sent."""
 
     def __init__(self, loop: asyncio.Runner, engine: Engine, owner: User) -> None:
@@ -192,10 +178,6 @@ class Stories(RuleBasedStateMachine):
     @rule(on=TRACKS, pick=PICKS, plan=PLANS, take=TAKES, answer=st.booleans())
     def edit(self, on: int, pick: int, plan: Plan, take: int | None, answer: bool) -> None:
         self.happens("edit", on, self._edit, pick, plan, take, answer)
-
-    @rule(on=TRACKS, pick=PICKS, plan=PLANS, take=TAKES)
-    def fork(self, on: int, pick: int, plan: Plan, take: int | None) -> None:
-        self.happens("fork", on, self._fork, pick, plan, take)
 
     @rule(on=TRACKS, plan=PLANS, take=TAKES)
     def resume(self, on: int, plan: Plan, take: int | None) -> None:
@@ -319,13 +301,6 @@ class Stories(RuleBasedStateMachine):
         await self._writes(track, give, text, base.id)
         if answer:
             await self._resume(track, plan, take)
-
-    async def _fork(self, track: Track, pick: int, plan: Plan, take: int | None) -> None:
-        here, page = picked(list(track.now.history), pick), self.page(track)
-        said = {"type": "human", "content": f"text {self.count}"}
-        given = {"checkpoint_id": here, "updates": [Update("__start__", {"messages": [said]})], **page}
-        await self._writes(track, partial(travel.fork, self.engine, track.id, **given), said["content"], here)
-        await self._resume(track, plan, take)
 
     async def _writes(self, track: Track, give: Callable[[], Awaitable[Any]], text: str, base: str) -> None:
         """What the command writes without a run grows from `base`, and HEAD moves there."""
@@ -538,16 +513,6 @@ class Stories(RuleBasedStateMachine):
             assert now.id(view.open_reply.previous) == newest
         else:
             assert view.open_reply is None and now.id(view.later) == newest
-
-
-class NotHere(Exception):
-    """There is nothing on this thread to which this could happen."""
-
-
-def picked(choice: list[Any], pick: int) -> Any:
-    if not choice:
-        raise NotHere
-    return choice[pick % len(choice)]
 
 
 def seen(version: Version, now: Now) -> tuple[Any, ...]:
