@@ -126,8 +126,9 @@ class Outline:
         if row.origin != row.id and row.origin in self.rows:
             return self.stand_in(row.origin)
         parent = self.rows.get(row.parent)
-        # Before a parent that was not finished, what it had left to do would be done too.
-        if parent and self._is_passed(row) and parent.message == row.message and not parent.next:
+        # Before a parent that was not finished, what it had left to do would be done too; but what only waits there to
+        # be taken in would not be taken along.
+        if parent and self._is_passed(row) and parent.message == row.message and parent.next in ([], [START]):
             return self.stand_in(parent.id)
         return row.id
 

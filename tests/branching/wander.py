@@ -9,15 +9,17 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from branching import heads, index, recovery, transcript
+from branching import heads, index, recovery, transcript, travel
 from branching.database import on_database
 from branching.exceptions import BranchingError
+from branching.forks import Update
 from branching.models import IndexedCheckpoint, Message, Piece, Run, StoredCheckpoint, StoredWrites, Thread
 from branching.types import ThreadView
 from tests.branching.conftest import Reply, Story, answers, is_token
 from tests.branching.models import HANG, Scripted
 
-DOINGS = ["send"] * 5 + ["replay"] * 5 + ["edit"] * 4 + ["switch"] * 4 + ["undo"] * 2 + ["resume"] * 2 + ["go"]
+DOINGS = ["send"] * 5 + ["replay"] * 5 + ["edit"] * 4 + ["switch"] * 4 + ["undo"] * 2 + ["resume"] * 2
+DOINGS += ["go", "copy", "run_again", "send_from"]
 
 
 def moody(chance: random.Random, count: int) -> Scripted:
@@ -68,8 +70,28 @@ class Wanderer:
         await self.story.switch(self.chance.choice(messages))
 
     async def _go(self) -> None:
+        await self.story.go(await self._anywhere())
+
+    async def _copy(self) -> None:
+        here, text = await self._anywhere(), self._text()
+        said = [Update("__start__", {"messages": [{"type": "human", "content": text}]})]
+        page = {"head_version": (await self.story.view()).head_version}
+        updates = said if self.chance.random() < 0.5 else []
+        story = self.story
+        await travel.fork(story.engine, story.thread.pk, checkpoint_id=here, updates=updates, beside=True, **page)
+        if self.chance.random() < 0.8:
+            await self._resume()
+
+    async def _run_again(self) -> None:
+        await self._play(await self.story.begin(travel.replay_from, checkpoint_id=await self._anywhere()))
+
+    async def _send_from(self) -> None:
+        here = await self._anywhere()
+        await self._play(await self.story.begin(travel.send_from, checkpoint_id=here, text=self._text()))
+
+    async def _anywhere(self) -> str:
         rows = self.story.thread.checkpoints.order_by("pk").values_list("checkpoint_id", flat=True)
-        await self.story.go(self.chance.choice(await on_database(list)(rows)))
+        return self.chance.choice(await on_database(list)(rows))
 
     async def _undo(self) -> None:
         await self.story.undo()
