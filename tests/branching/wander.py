@@ -83,7 +83,10 @@ class Wanderer:
             await self._resume()
 
     async def _run_again(self) -> None:
-        await self._play(await self.story.begin(travel.replay_from, checkpoint_id=await self._anywhere()))
+        here = await self._anywhere()
+        reply = await self.story.begin(travel.replay_from, checkpoint_id=here)
+        has_ended = not (await self.story.thread.checkpoints.aget(checkpoint_id=here)).next
+        await (reply.finish() if has_ended else self._play(reply))
 
     async def _send_from(self) -> None:
         here = await self._anywhere()
