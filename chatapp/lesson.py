@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from branching import commands, heads
+from branching import commands, heads, travel
 from branching.exceptions import TooEarly
 from branching.forks import Update
 from branching.models import Message, Thread
@@ -79,7 +79,7 @@ async def _update(thread: Thread, command: Mapping[str, Any], update: Update) ->
     if root is None:
         raise TooEarly
     given = {"checkpoint_id": root.checkpoint_id, "updates": [update], **command}
-    await commands.fork(engine.get(), thread.pk, **given)
+    await travel.fork(engine.get(), thread.pk, **given)
 
 
 async def _found(thread: Thread, **which: Any) -> Message:
