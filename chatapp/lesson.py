@@ -5,7 +5,7 @@ What a chapter says will come is compared on its page with the rows that came.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from branching import commands, heads, travel
+from branching import commands, heads, index, travel
 from branching.exceptions import TooEarly
 from branching.forks import Update
 from branching.models import Message, Thread
@@ -71,15 +71,19 @@ async def _answer(thread: Thread, command: Mapping[str, Any]) -> None:
 
 async def _dead_end(thread: Thread, command: Mapping[str, Any]) -> None:
     said = [{"type": "human", "content": gettext("Is anybody there?")}]
-    await _update(thread, command, Update("reply", {"messages": said}))
+    await _change(thread, command, next=[index.START], updates=[Update("reply", {"messages": said})])
 
 
-async def _update(thread: Thread, command: Mapping[str, Any], update: Update) -> None:
-    root = await thread.checkpoints.order_by("pk").afirst()
-    if root is None:
+async def _beside(thread: Thread, command: Mapping[str, Any]) -> None:
+    await _change(thread, command, next=["reply"], updates=[], beside=True)
+
+
+async def _change(thread: Thread, command: Mapping[str, Any], *, next: Sequence[str], **given: Any) -> None:
+    """A fork at the first checkpoint after which this comes next."""
+    row = await thread.checkpoints.filter(next=next).order_by("pk").afirst()
+    if row is None:
         raise TooEarly
-    given = {"checkpoint_id": root.checkpoint_id, "updates": [update], **command}
-    await travel.fork(engine.get(), thread.pk, **given)
+    await travel.fork(engine.get(), thread.pk, checkpoint_id=row.checkpoint_id, **given, **command)
 
 
 async def _found(thread: Thread, **which: Any) -> Message:
@@ -208,5 +212,26 @@ CHAPTERS = (
             ),
         ),
         press=_dead_end,
+    ),
+    Chapter(
+        name="beside",
+        title=_("Beside instead of under"),
+        before=(
+            _("An update grows from the checkpoint that is selected, as you saw twice: it stands under it."),
+            _(
+                "For as_node there is also the value __copy__, which LangGraph's documentation does not mention. It "
+                "makes a copy of the selected checkpoint beside it, under its parent."
+            ),
+        ),
+        call='graph.aupdate_state(config, None, as_node="__copy__")',
+        button=_("Copy"),
+        adds=(("fork", "reply"),),
+        after=(
+            _(
+                "Source fork, one step on, the same content, as with the copy of a replay. But a replay's copy stands "
+                "under the checkpoint that it copies, and this one beside it: look at the lines."
+            ),
+        ),
+        press=_beside,
     ),
 )

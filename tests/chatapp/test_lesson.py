@@ -47,15 +47,15 @@ async def test_the_chain_of_the_whole_lesson(tab: Tab) -> None:
     0 ── 1 ── 2 ─┬─ 3 ── 4 ── 5 ── 6 ── 7
      │           └─ 8 ── 9
      ├─ 10 ── 11 ── 12
-     └─ 13
+     └─ 13                       and 14 beside 2: it grows from 1
     """
     lesson = await begun(tab)
     for chapter in CHAPTERS:
         await press(lesson, chapter.name)
     rows = [row async for row in IndexedCheckpoint.objects.filter(thread=lesson.thread).order_by("pk")]
     number = {row.checkpoint_id: at for at, row in enumerate(rows)}
-    assert [number.get(row.parent_id) for row in rows] == [None, 0, 1, 2, 3, 4, 5, 6, 2, 8, 0, 10, 11, 0]
-    assert [row.source for row in rows[8:]] == ["fork", "loop", "update", "loop", "loop", "update"]
+    assert [number.get(row.parent_id) for row in rows] == [None, 0, 1, 2, 3, 4, 5, 6, 2, 8, 0, 10, 11, 0, 1]
+    assert [row.source for row in rows[8:]] == ["fork", "loop", "update", "loop", "loop", "update", "fork"]
 
 
 async def test_a_press_that_comes_too_early_is_refused_in_words(tab: Tab) -> None:

@@ -8,11 +8,11 @@ from playwright.async_api import Page, expect
 from tests.e2e.conftest import NewPage
 from tests.e2e.test_storage import WIDE
 
-ADDED = {"send": 4, "send-again": 4, "regenerate": 2, "switch": 0, "edit": 1, "answer": 2, "dead-end": 1}
+ADDED = {"send": 4, "send-again": 4, "regenerate": 2, "switch": 0, "edit": 1, "answer": 2, "dead-end": 1, "beside": 1}
 
 
 async def take(page: Page) -> None:
-    """All chapters, one after the other; at the end HEAD is at the update that leads nowhere."""
+    """All chapters, one after the other; at the end HEAD is at the copy beside."""
     await page.goto("/")
     await page.locator("main [data-action=lesson]").click()
     rows, stored = page.locator("tr[data-checkpoint-id]"), 0
@@ -28,8 +28,8 @@ async def take(page: Page) -> None:
         assert not await page.evaluate(WIDE)
         if name != list(ADDED)[-1]:
             await page.locator("[data-action=on]").click()
-    await expect(page.locator("tr[data-head]")).to_have_attribute("data-next", "")
-    await expect(page.locator("tr[data-head]")).to_have_attribute("data-source", "update")
+    await expect(page.locator("tr[data-head]")).to_have_attribute("data-next", "reply")
+    await expect(page.locator("tr[data-head]")).to_have_attribute("data-source", "fork")
 
 
 @pytest.mark.parametrize("width", [1280, 390])
