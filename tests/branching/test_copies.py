@@ -8,18 +8,30 @@ update_state(2, ...)                     update_state(2, None, as_node="__copy__
 
 from __future__ import annotations
 
-import pytest
+import asyncio
+from dataclasses import replace
+from typing import Any
 
-from branching import check, forks, history, index, inspection
+import pytest
+from django.contrib.auth.models import User
+from langgraph.graph import END, MessagesState, StateGraph
+
+from branching import assistants, branches, check, explain, forks, history, index, inspection, prune, threads
+from branching.assistants import echo
 from branching.database import on_database
+from branching.engine import Engine
 from branching.exceptions import BadFork, HistoryLost, NoSuchCheckpoint
 from branching.forks import Update
-from branching.models import IndexedCheckpoint, Run, StoredCheckpoint
-from tests.branching.conftest import Story
+from branching.models import IndexedCheckpoint, Run, StoredCheckpoint, Thread
+from branching.types import Checkpoint
+from tests.branching.conftest import Story, answers
 from tests.branching.desk import SUITE, YES, Guest, guest
+from tests.branching.models import Scripted
 from tests.branching.test_chains import TWO_TURNS, chain, drawn
+from tests.branching.test_explain import execute
 from tests.branching.test_forks import checkpoints, fork, rows, says, two_turns
 from tests.branching.test_inspection import again
+from tests.branching.wander import is_anywhere
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -37,6 +49,11 @@ async def same(story: Story, *ids: str) -> bool:
     """Whether two checkpoints hold the same, and the same comes next."""
     both = [await inspection.read(story.engine, story.thread, each) for each in ids]
     return all(each.is_same for each in inspection.differences(*both))
+
+
+async def saved(story: Story) -> list[Checkpoint]:
+    """The checkpoints, oldest first."""
+    return (await history.read_all(story.engine.graph(story.thread.assistant), story.thread.pk))[::-1]
 
 
 async def origin(story: Story, checkpoint_id: str) -> str:
@@ -149,11 +166,6 @@ async def test_a_copy_of_what_changed_other_fields_alone_keeps_them(guest: Guest
     assert not await guest.findings()
 
 
-async def saved(guest: Guest) -> list[history.Checkpoint]:
-    """The checkpoints, oldest first."""
-    return (await history.read_all(guest.engine.graph("concierge"), guest.thread.pk))[::-1]
-
-
 async def test_a_copy_of_a_question_asks_anew_and_the_old_one_goes_on_waiting(guest: Guest) -> None:
     await guest.send(SUITE)
     [asked] = await guest.waiting()
@@ -194,3 +206,87 @@ async def test_the_index_can_be_made_again_from_copies_too(story: Story) -> None
     await check.rebuild(story.engine, story.thread)
     assert [row async for row in IndexedCheckpoint.objects.order_by("id").values_list(*columns)] == before
     assert await Run.objects.filter(kind="fork").acount() == 3
+
+
+async def test_by_the_form_and_by_the_text_of_the_explanation_the_same_is_added(story: Story) -> None:
+    ids = await two_turns(story)
+    both = [Update("__start__", says("one")), Update("booking", says("two"))]
+    for updates, requests in (([], 2), ([Update("booking", says("by hand"))], 3), (both, 0)):
+        told = explain.fork(story.thread, ids[2], updates, beside=True)
+        assert len(told.requests) == requests
+        before = len(await checkpoints(story))
+        await fork(story, ids[2], *updates, beside=True)
+        await story.resume()
+        by_form = (await chain(story))[before:]
+        await execute(story, told.python)
+        by_text = (await chain(story))[before + len(by_form) :]
+        assert [row.split()[1:4] for row in by_text] == [row.split()[1:4] for row in by_form]
+
+
+async def test_a_fork_copy_of_a_fork_copy_is_told_as_one_after_pruning_too(chat: Story) -> None:
+    """
+    h1 ── 1 ── a1
+          ├─ copy ── a2           a replay; one went back to its copy and tried again, which failed
+          │    └─ copy (HEAD)
+    """
+    answers(chat, Scripted(replies=("a1.", "a2.", ValueError("as planned"))))
+    await chat.send("h1.")
+    await chat.replay(await chat.version(1))
+    first = next(each for each in await saved(chat) if each.source == "fork")
+    await chat.go(first.id)
+    await chat.resume()
+    copy = (await saved(chat))[-1]
+    assert (copy.source, copy.parent_id, (await chat.view()).head) == ("fork", first.id, copy.id)
+    await on_database(prune.prune)(await Thread.objects.aget(pk=chat.thread.pk), prune.Rules("tips"), really=True)
+    assert await origin(chat, copy.id) == first.parent_id
+    assert await chat.findings() == []
+
+
+async def test_what_waited_in_a_copy_is_forgotten_with_the_message(chat: Story) -> None:
+    """The copy stays for the other wording; what was said there is nowhere once its version is deleted."""
+    answers(chat, Scripted(replies=("a1.", "a2.", "a3.", "a4.")))
+    await chat.send("secret.")
+    root = (await saved(chat))[0].id
+    made = await copy(chat, root)
+    await chat.resume()
+    await fork(chat, made, Update("__start__", says("other.")))
+    await chat.resume()
+    for reply in [each.pk async for each in chat.thread.messages.filter(parent__text="secret.")]:
+        page = {"head_version": (await chat.view()).head_version}
+        await branches.delete(chat.engine, chat.thread.pk, message=reply, **page)
+    assert made in [each.id for each in await saved(chat)]
+    assert not await is_anywhere("secret.")
+    assert await chat.findings() == []
+
+
+async def test_edges_that_are_coroutines_are_asked_as_well(
+    alice: User, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what they lead to is looked at without being stored, in the same transaction as everything else."""
+
+    async def onwards(state: MessagesState) -> str:
+        await asyncio.sleep(0)
+        return "reply" if len(state["messages"]) < 3 else END
+
+    def build(models: Any) -> StateGraph:
+        graph = echo.build(models)
+        graph.edges -= {("booking", "reply"), ("__start__", "booking")}
+        graph.add_conditional_edges("booking", onwards, ["reply", END])
+        graph.add_conditional_edges("__start__", onwards, {"reply": "booking", END: END})
+        return graph
+
+    monkeypatch.setitem(assistants.ASSISTANTS, "echo", replace(assistants.get("echo"), build=build))
+    story = Story(engine, await threads.create(alice, assistant="echo"))
+    await story.send("h1")
+    ids = await checkpoints(story)
+    before = await rows(story)
+    nexts = {each.node: each.next for each in await forks.choices(engine, story.thread, ids[1], says("x"))}
+    assert nexts == {"__start__": ("booking",), "booking": ("reply",), "reply": ()}
+    found = await forks.outlook(engine, story.thread, ids[3], [Update("booking", says("x"))])
+    assert found.is_dead_end and await rows(story) == before
+    await fork(story, ids[1], Update("booking", says("by hand")))
+    await story.resume()
+    assert await story.screen() == ["h1", "by hand 2/2", "回复：by hand"]
+    await story.edit(await story.version(0), "h1'")
+    assert await story.screen() == ["h1' 2/2", "回复：h1'"]
+    assert await story.findings() == []
