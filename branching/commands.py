@@ -72,7 +72,7 @@ def send(
     thread = heads.locked(thread_id)
     if _standing(thread).unanswered == text:
         return _resume(thread, head_version=head_version, key=key, by=by)
-    run = _claim(thread, kind="send", base=thread.head, said=_said(text), key=key)
+    run = _claim(thread, kind="send", base=thread.head, said=said_anew(text), key=key)
     if run:
         if closed := _close(engine, run, by=by):
             heads.move(thread_id, closed, why="send", head_version=head_version, by=by, run=run)
@@ -266,17 +266,25 @@ async def edit(
     The old version and all that follows it stay. False, and nothing happens, where the text is the same or `key` was
     seen before. Raises `NoSuchMessage`, `NotEditable`, `NoStart`, `HistoryLost`, and what `send` raises for a text.
     """
-    said = _said(checked(text))
+    said = said_anew(checked(text))
     await recovery.recover(engine, thread_id)
-    return await _edit(engine, thread_id, message=message, said=said, head_version=head_version, key=key, by=by)
+    return await edit_at_once(engine, thread_id, message=message, said=said, head_version=head_version, key=key, by=by)
 
 
 @on_database
 @transaction.atomic
-def _edit(
-    engine: Engine, thread_id: UUID, *, message: int, said: Content, head_version: int, key: str | None, by: Any
+def edit_at_once(
+    engine: Engine,
+    thread_id: UUID,
+    *,
+    message: int,
+    said: Content,
+    head_version: int,
+    key: str | None = None,
+    by: Any = None,
 ) -> bool:
-    """All of it in one transaction, the checkpoint too: an edit is there whole, or not at all."""
+    """`edit`, without what dead runs have left. All of it in one transaction, the checkpoint too: an edit is there
+    whole, or not at all."""
     thread = heads.locked(thread_id)
     edited = _message(thread, message)
     base = index.base_of(edited)
@@ -315,21 +323,22 @@ async def fork(
     """
     await recovery.recover(engine, thread_id)
     given = {"checkpoint_id": checkpoint_id, "updates": updates, "head_version": head_version, "key": key, "by": by}
-    return await _fork(engine, thread_id, **given)
+    return await fork_at_once(engine, thread_id, **given)
 
 
 @on_database
 @transaction.atomic
-def _fork(
+def fork_at_once(
     engine: Engine,
     thread_id: UUID,
     *,
     checkpoint_id: str,
     updates: Sequence[Update],
     head_version: int,
-    key: str | None,
-    by: Any,
+    key: str | None = None,
+    by: Any = None,
 ) -> bool:
+    """`fork`, without what dead runs have left."""
     thread = heads.locked(thread_id)
     if assistants.get(thread.assistant).is_functional:
         raise NotForkable
@@ -364,7 +373,7 @@ def _standing(thread: Thread) -> Standing:
     return standing
 
 
-def _said(text: str) -> Content:
+def said_anew(text: str) -> Content:
     """A human message with an id of its own: one id with two texts would confuse every look-up by id."""
     return Content(id=str(uuid.uuid4()), kind="human", text=text)
 

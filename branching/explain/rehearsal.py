@@ -1,0 +1,125 @@
+"""Carries a command out as far as its run, and looks at what it did. Inside a transaction that is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from branching import actions, assistants, heads, history, index, results
+from branching.engine import Engine
+from branching.exceptions import NothingToRun
+from branching.explain import calls, expect
+from branching.explain.told import Added, Expected, Explanation, Move, Part
+from branching.forks import Update
+from branching.models import HeadMove, IndexedCheckpoint, Run, Thread
+
+Text = tuple[str, tuple[str, ...]]
+"""Python, and the same as requests."""
+
+
+@dataclass
+class Rehearsal:
+    """One thread, and what is done to it for the sake of an explanation."""
+
+    engine: Engine
+    thread_id: UUID
+    updates: Sequence[Update] = ()
+    """What a fork among the commands writes."""
+    closing: Sequence[Any] = ()
+    """What takes the place of the tool calls that are open at HEAD."""
+    runs: set[UUID] = field(default_factory=set)
+    """Those that are known."""
+
+    def of(self, command: str, steps: Sequence[Callable[..., Any]]) -> Explanation:
+        """What these commands come to, the second given after the first."""
+        thread = heads.locked(self.thread_id)
+        self.runs = set(thread.runs.values_list("pk", flat=True))
+        self.closing = self._closing(thread)
+        rows, moves = _newest(IndexedCheckpoint, thread), _newest(HeadMove, thread)
+        parts: list[Part] = []
+        for step in steps:
+            try:
+                done = step(self.thread_id, head_version=self._thread().head_version)
+            except NothingToRun:
+                if not parts:
+                    raise
+                break  # a change of the state that leads nowhere
+            if done is False:
+                return Explanation(command, notes=("same",))
+            parts += self._part(rows)
+        made = HeadMove.objects.filter(thread=thread, pk__gt=moves).order_by("pk").first()
+        return Explanation(command, tuple(parts), _move(thread, made, rows), tuple(self._notes(command, parts)))
+
+    def of_stop(self, run: Run) -> Explanation:
+        """What it is to stop this run, if it has come no further until then than now."""
+        tip = IndexedCheckpoint.objects.filter(thread=self.thread_id, checkpoint_id=run.tip).first()
+        known, here = assistants.get(run.thread.assistant), expect.ground(self.engine, run.thread.assistant)
+        node = here.named(tuple(tip.next))[:1] if tip else ()
+        if tip is None or not node or node[0] not in known.reply_nodes:
+            return Explanation("stop", notes=("stop",))
+        values = {"messages": [{"type": "ai", "content": "…", "additional_kwargs": {"stopped": True}}]}
+        written = calls.fork(run.thread, tip.checkpoint_id, [Update(node[0], values)])
+        row = Added("update", tip.step + 1, here.after(node), is_open=bool(here.decides.intersection(node)))
+        part = Part(*written, Expected(tip.checkpoint_id, "stop", (row,), rests=here.nodes))
+        return Explanation("stop", (part,), notes=("stop",))
+
+    def _thread(self) -> Thread:
+        return Thread.objects.get(pk=self.thread_id)
+
+    def _closing(self, thread: Thread) -> Sequence[Any]:
+        if thread.head is None or not index.has_open_calls(thread.pk, thread.head):
+            return ()
+        snapshot = self.engine.graph(thread.assistant).get_state(history.config_for(thread.pk, thread.head))
+        return results.closing(snapshot, actions.outcomes(thread.pk, thread.head), results.UNKNOWN)
+
+    def _part(self, rows: int) -> list[Part]:
+        """What the newest run comes to, if there is a new one. The others had `rows` checkpoints before them."""
+        run = Run.objects.filter(thread=self.thread_id).exclude(pk__in=self.runs).select_related("thread").first()
+        if run is None:
+            return []
+        self.runs.add(run.pk)
+        expected = expect.of_run(self.engine, run)
+        if run.kind in expect.WRITES:
+            return [Part(*self._writing(run), self._as_written(run, expected))] if run.tip else []
+        base = IndexedCheckpoint.objects.filter(thread=self.thread_id, checkpoint_id=run.base).first()
+        is_made = base is not None and base.pk > rows
+        python, requests = calls.run(run, follows=is_made)
+        if not is_made or base.run_id != run.pk:
+            return [Part(python, requests, expected, follows=is_made)]
+        first, asked = self._before(run, base)
+        return [Part(f"{first}\n{python}", (*asked, *requests) if asked else (), expected)]
+
+    def _writing(self, run: Run) -> Text:
+        return calls.edit(run) if run.kind == "edit" else calls.fork(run.thread, run.base, self.updates)
+
+    def _as_written(self, run: Run, expected: Expected) -> Expected:
+        row = IndexedCheckpoint.objects.get(thread=self.thread_id, checkpoint_id=run.tip)
+        return replace(expected, rows=(Added(row.source, row.step, tuple(row.next)),))
+
+    def _before(self, run: Run, base: IndexedCheckpoint) -> Text:
+        """What makes the checkpoint from which a message is sent."""
+        if base.parent_id is None:
+            return calls.beginning(run.thread)
+        return calls.fork(run.thread, base.parent_id, calls.updates_of(self.closing))
+
+    def _notes(self, command: str, parts: Sequence[Part]) -> list[str]:
+        kinds = [part.expected.kind for part in parts]
+        found = ["answer"] if "answer" in kinds else []
+        found += ["closes"] if self.closing and "send" in kinds else []
+        is_whole = assistants.get(self._thread().assistant).is_functional
+        found += ["dead-end"] if kinds == ["fork"] else []
+        found += ["waits"] if command == "edit" and is_whole else []
+        return found
+
+
+def _newest(model: Any, thread: Thread) -> int:
+    return model.objects.filter(thread=thread).order_by("-pk").values_list("pk", flat=True).first() or 0
+
+
+def _move(thread: Thread, made: HeadMove | None, rows: int) -> Move:
+    if made is None:  # the move that led here goes on
+        return Move(thread.head, thread.head, "")
+    is_made = IndexedCheckpoint.objects.filter(thread=thread, checkpoint_id=made.target, pk__gt=rows).exists()
+    return Move(made.origin, made.target, made.why, is_made)

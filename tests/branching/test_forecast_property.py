@@ -1,0 +1,262 @@
+"""What is said of a command before it, compared with what comes of it, over random histories: see `branching/explain`.
+
+With Echo every word must agree: the checkpoints that are added, the nodes that run, what the model is sent, and where
+HEAD goes. With models that call tools and ask, what comes must be within what was said.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from langchain_core.messages import BaseMessage
+
+from branching import explain, recovery, threads
+from branching.assistants.concierge import clock
+from branching.assistants.concierge.rules import RulesModel
+from branching.assistants.echo import EchoModel
+from branching.database import on_database
+from branching.engine import Engine
+from branching.exceptions import BranchingError
+from branching.explain import outcome
+from branching.explain.outcome import Comparison
+from branching.explain.told import Expected, Explanation, Sent
+from branching.models import HeadMove, Run, Thread
+from branching.saver import DjangoSaver
+from tests.branching.conftest import Reply, Story
+from tests.branching.desk import BOTH, NO, SUITE, TODAY, YES
+from tests.branching.models import Scripted, models_with
+from tests.branching.test_inspection import all_rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PRESSES: Counter[str] = Counter()
+COMMON = ["send"] * 4 + ["replay"] * 4 + ["again"] * 2 + ["edit"] * 3 + ["replay_from"] * 3 + ["switch"] * 3
+COMMON += ["undo"] * 2 + ["resume", "go"]
+ENDS = ["ends"] * 6 + ["stops", "dies"]
+
+
+@dataclass
+class Presser:
+    """A person who has each button explained, presses it, and looks whether it was true."""
+
+    story: Story
+    chance: random.Random
+    heard: list[list[BaseMessage]]
+    """What the model was really sent, request by request."""
+    doings: list[str] = field(default_factory=lambda: COMMON)
+    texts: tuple[str, ...] = ("one", "two", "three")
+    is_exact: bool = True
+    """Whether nothing is left to the work of the graph's nodes."""
+
+    async def wander(self, presses: int) -> None:
+        for _ in range(presses):
+            doing = self.chance.choice(self.doings)
+            try:
+                await getattr(self, f"_{doing}")()
+                PRESSES[doing] += 1
+            except BranchingError as error:
+                PRESSES[f"{doing}: {type(error).__name__}"] += 1
+
+    async def _send(self) -> None:
+        await self._press("send", text=self.chance.choice(self.texts))
+
+    async def _replay(self) -> None:
+        await self._press("replay", message=await self._some("ai"))
+
+    async def _again(self) -> None:
+        message = await self._some("ai", "tool")
+        await self._press("replay", message=message, whole=False)
+
+    async def _replay_from(self) -> None:
+        await self._press("replay_from", checkpoint_id=await self._checkpoint())
+
+    async def _resume(self) -> None:
+        await self._press("resume")
+
+    async def _answer(self) -> None:
+        waiting = (await self.story.view()).waiting
+        if not waiting:
+            return await self._send()
+        some = waiting[: self.chance.randint(1, len(waiting))]
+        given = {each.interrupt_id: self.chance.choice([YES, YES, NO]) for each in some}
+        await self._press("answer", checkpoint_id=waiting[0].checkpoint_id, answers=given)
+
+    async def _decide_again(self) -> None:
+        questions = (await self.story.view()).questions
+        where = questions[0].checkpoint_id if questions else await self._checkpoint()
+        await self._press("decide_again", checkpoint_id=where)
+
+    async def _edit(self) -> None:
+        message, text = await self._some("human"), f"{self.chance.choice(self.texts)} or so"
+        told = await self._explained(partial(explain.edit, message=message, text=text))
+        before = await self._rows()
+        await self.story.edit(message, text, answer=False)
+        [first, *_] = told.parts or [None]
+        if first and len(told.parts) == 2:
+            await self._is_true(first.expected, await self._newest_run())
+            assert len(await self._rows()) == len(before) + 1
+        await self._moved(told)
+        reply = await self.story.begin("resume")
+        await self._run(reply, replace(told.parts[-1].expected, base=reply.run.base))
+
+    async def _switch(self) -> None:
+        messages = await on_database(lambda: list(self.story.thread.messages.values_list("pk", flat=True)))()
+        chosen = self.chance.choice(messages or [0])
+        await self._only_moves(partial(explain.switch, message=chosen), partial(self.story.switch, chosen))
+
+    async def _go(self) -> None:
+        there = await self._checkpoint()
+        await self._only_moves(partial(explain.go, checkpoint_id=there), partial(self.story.go, there))
+
+    async def _undo(self) -> None:
+        await self._only_moves(explain.undo, self.story.undo)
+
+    # How
+
+    async def _some(self, *kinds: str) -> int:
+        shown = [each.pk for each in (await self.story.view()).versions if each.kind in kinds]
+        return self.chance.choice(shown or [0])
+
+    async def _checkpoint(self) -> str:
+        return self.chance.choice(await self._rows() or ["none"])
+
+    @on_database
+    def _rows(self) -> list[str]:
+        return list(self.story.thread.checkpoints.order_by("pk").values_list("checkpoint_id", flat=True))
+
+    @on_database
+    def _newest_run(self) -> Run:
+        return self.story.thread.runs.order_by("-created_at").first()
+
+    async def _explained(self, tell: Callable[..., Awaitable[Explanation]]) -> Explanation:
+        """What is said; a refusal is the same as when one presses. Nothing is changed by asking."""
+        before = await all_rows() if self.chance.random() < 0.1 else None
+        try:
+            return await tell(self.story.engine, self.story.thread.pk)
+        finally:
+            assert before is None or before == await all_rows(), "to explain stores nothing"
+
+    async def _press(self, command: str, **given: Any) -> None:
+        await recovery.recover(self.story.engine, self.story.thread.pk)
+        told = await self._explained(partial(getattr(explain, command), **given))
+        reply = await self.story.begin(command, **given)
+        await self._moved(told)
+        [part] = told.parts
+        await self._run(reply, part.expected)
+
+    async def _only_moves(
+        self, tell: Callable[..., Awaitable[Explanation]], press: Callable[[], Awaitable[Any]]
+    ) -> None:
+        await recovery.recover(self.story.engine, self.story.thread.pk)
+        told, before = await self._explained(tell), await self._rows()
+        await press()
+        assert (told.parts, told.python, told.requests) == ((), "", ())
+        assert await self._rows() == before
+        await self._moved(told)
+
+    async def _moved(self, told: Explanation) -> None:
+        head = (await Thread.objects.aget(pk=self.story.thread.pk)).head
+        assert told.move.is_made or told.move.target == head
+        if told.move.why:
+            last = await HeadMove.objects.filter(thread=self.story.thread).order_by("-id").afirst()
+            assert (last.why, last.origin, last.target) == (told.move.why, told.move.origin, head)
+
+    async def _run(self, reply: Reply, expected: Expected) -> None:
+        """Let it run, mostly to its end."""
+        asked = len(self.heard)
+        end = self.chance.choice(ENDS) if expected.runs else "ends"
+        if end == "ends":
+            await reply.finish()
+        else:
+            await reply.take(self.chance.randint(1, 3))
+            await (reply.stop() if end == "stops" else reply.crash())
+            await recovery.recover(self.story.engine, self.story.thread.pk)
+        await self._is_true(expected, reply.run, self.heard[asked:])
+
+    async def _is_true(self, expected: Expected, run: Run, heard: list[list[BaseMessage]] | None = None) -> None:
+        found = await outcome.compared(self.story.engine, self.story.thread, run.pk)
+        assert found.agrees, shown(found)
+        if run.kind not in ("edit", "fork"):
+            assert found.expected == expected, "afterwards it is said as it was before"
+        if heard is not None:
+            self._was_sent(found, heard)
+        if self.is_exact and not found.outcome.is_cut:
+            assert {pair.verdict for pair in found.pairs} | {found.nodes, found.sent} <= {"same"}, shown(found)
+            assert not expected.is_open and len(expected.rows) == len(found.outcome.rows)
+            assert set(expected.runs) == set(found.outcome.ran)
+
+    def _was_sent(self, found: Comparison, heard: list[list[BaseMessage]]) -> None:
+        told, real = [said(each) for each in found.outcome.sent], [texts(each) for each in heard]
+        # One that was cut off may not have come to ask.
+        assert real == told or (found.outcome.is_cut and real == told[: len(real)]), (told, real)
+        first = found.expected.sent
+        if real and first and first.is_exact:
+            assert real[0] == said(first)
+
+
+def said(sent: Sent) -> list[tuple[str, str]]:
+    return [(line.kind, line.text) for line in sent.lines]
+
+
+def texts(messages: list[BaseMessage]) -> list[tuple[str, str]]:
+    return [(message.type, str(message.text)) for message in messages]
+
+
+def shown(found: Comparison) -> str:
+    return "\n".join(map(str, [found.expected, found.outcome, *found.pairs, found.nodes, found.sent]))
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[list[BaseMessage]]:
+    """What any model is sent."""
+    found: list[list[BaseMessage]] = []
+    for kind in (EchoModel, RulesModel, Scripted):
+        write = kind.write
+
+        def listening(model: Any, messages: list[BaseMessage], write: Any = write) -> Any:
+            found.append(list(messages))
+            return write(model, messages)
+
+        monkeypatch.setattr(kind, "write", listening)
+    monkeypatch.setattr(clock, "today", lambda: TODAY)
+    return found
+
+
+async def a_story(owner: User, assistant: str) -> Story:
+    engine = Engine(DjangoSaver(), models_with(Scripted(replies=("a1", "a2", "a3"))))
+    if assistant == "concierge":
+        engine.models = models_with(RulesModel())
+    return Story(engine, await threads.create(owner, assistant=assistant))
+
+
+async def test_what_is_said_of_echo_comes_true_to_the_letter(alice: User, heard: list[list[BaseMessage]]) -> None:
+    for seed in range(4):
+        story = await a_story(alice, "echo")
+        await Presser(story, random.Random(seed), heard).wander(25)
+    print(PRESSES)
+
+
+@pytest.mark.parametrize("assistant", ["chat", "guide"])
+async def test_so_it_does_where_one_node_asks_a_model(
+    alice: User, heard: list[list[BaseMessage]], assistant: str
+) -> None:
+    story = await a_story(alice, assistant)
+    await Presser(story, random.Random(assistant), heard).wander(25)
+
+
+async def test_with_tools_and_questions_it_stays_within_what_was_said(
+    alice: User, heard: list[list[BaseMessage]]
+) -> None:
+    asks = (SUITE, BOTH, "Hotels from 2026-12-05 for 2 nights", "Cancel my booking", "thanks")
+    doings = [*COMMON, *["answer"] * 10, *["decide_again"] * 3]
+    for seed in range(2):
+        story = await a_story(alice, "concierge")
+        presser = Presser(story, random.Random(seed), heard, doings, asks, is_exact=False)
+        await presser.wander(25)
