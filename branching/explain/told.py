@@ -10,6 +10,9 @@ from branching.types import Source
 
 START, END = "__start__", "__end__"
 
+SHOWN = 40
+"""Messages that a page shows of what a model is sent."""
+
 
 @dataclass(frozen=True)
 class Added:
@@ -52,6 +55,14 @@ class Sent:
     joined_by: tuple[str, ...] = ()
     """Nodes that run before, and whose messages come after these."""
     note: str = ""
+
+    @property
+    def shown(self) -> tuple[Line, ...]:
+        """What a page shows of it: where that is long, its beginning and its end."""
+        if len(self.lines) <= SHOWN:
+            return self.lines
+        between = Line("…", f"{len(self.lines) - SHOWN}")
+        return (*self.lines[:1], between, *self.lines[1 - SHOWN :])
 
     @property
     def is_exact(self) -> bool:

@@ -1,0 +1,208 @@
+"""What each button does, before it is pressed; and what a run was to do beside what it did. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from branching import assistants, explain, transcript
+from branching.exceptions import BranchingError, NotFound
+from branching.explain import Explanation, outcome
+from branching.models import Thread
+from branching.types import ThreadView, Version
+from chatapp import engine
+from chatapp.accounts import person_required
+from chatapp.http import PersonRequest, answers_errors, sidebar, status_of, thread_or_404
+
+LABELS = {
+    "send": _("Send"),
+    "replay": _("Regenerate"),
+    "again": _("Again from here"),
+    "edit": _("Edit"),
+    "switch": _("An arrow"),
+    "undo": _("Undo"),
+    "stop": _("Stop"),
+    "resume": _("Generate reply"),
+    "answer": _("An answer"),
+    "decide": _("Decide again"),
+    "go": _("Show this version"),
+    "replay-from": _("Run again from here"),
+}
+WRITTEN = ("send", "edit")
+"""The buttons that carry a text."""
+
+DECISIONS = {"approve": _("Approve"), "reject": _("Reject")}
+PRESSES = 20
+"""Moves of HEAD that a page tells of."""
+
+
+@dataclass(frozen=True)
+class Button:
+    """A button of the chat, and where it is explained."""
+
+    label: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """The buttons of one place in the chat."""
+
+    title: str
+    text: str
+    """What stands there."""
+    buttons: list[Button]
+
+
+@require_GET
+@never_cache
+@person_required
+@answers_errors
+async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
+    """All buttons that the chat shows now, each to be unfolded; and what was pressed last."""
+    thread = await thread_or_404(request, thread_id)
+    view = await transcript.read(thread_id)
+    context = {
+        "thread": thread,
+        "assistant": assistants.get(thread.assistant),
+        "groups": [
+            _at_head(view),
+            *(group for version in view.versions[::-1] if (group := _at(view, version)).buttons),
+        ],
+        "pressed": await outcome.pressed(thread, PRESSES),
+        **await sidebar(request),
+    }
+    return render(request, "machine/buttons.html", context)
+
+
+@require_GET
+@never_cache
+@person_required
+@answers_errors
+async def button(
+    request: PersonRequest, thread_id: UUID, command: str, pk: int = 0, checkpoint_id: str = ""
+) -> HttpResponse:
+    """One button, or the part of a page that tells of it. One that can't be pressed says why."""
+    thread = await thread_or_404(request, thread_id)
+    context: dict[str, Any] = {"thread": thread, "assistant": assistants.get(thread.assistant)}
+    context |= {"label": LABELS.get(command, command), "key": f"{command}-{pk or checkpoint_id}"}
+    context |= {"typed": request.GET.get("text", ""), "is_written": command in WRITTEN}
+    status = 200
+    try:
+        context["explanation"] = await _explained(request, thread, command, pk, checkpoint_id)
+    except NotFound:
+        raise
+    except BranchingError as error:
+        context["refused"], status = gettext(str(error)), status_of(error)
+    if request.htmx:
+        return render(request, "machine/_told.html", context)
+    return render(request, "machine/button.html", {**context, **await sidebar(request)}, status=status)
+
+
+@require_GET
+@never_cache
+@person_required
+@answers_errors
+async def run(request: PersonRequest, thread_id: UUID, run_id: UUID) -> HttpResponse:
+    """What was to be expected of a run, beside what came of it."""
+    thread = await thread_or_404(request, thread_id)
+    found = await outcome.compared(engine.get(), thread, run_id)
+    context = {"thread": thread, "assistant": assistants.get(thread.assistant), "found": found}
+    return render(request, "machine/outcome.html", {**context, **await sidebar(request)})
+
+
+async def _explained(request: PersonRequest, thread: Thread, command: str, pk: int, checkpoint_id: str) -> Explanation:
+    here = (engine.get(), thread.pk)
+    text = request.GET.get("text", "").strip() or explain.PLACEHOLDER
+    match command, bool(pk), bool(checkpoint_id):
+        case "send", False, False:
+            return await explain.send(*here, text=text)
+        case (("resume" | "undo" | "stop"), False, False):
+            return await getattr(explain, command)(*here)
+        case (("replay" | "again"), True, False):
+            return await explain.replay(*here, message=pk, whole=command == "replay")
+        case "edit", True, False:
+            return await explain.edit(*here, message=pk, text=text)
+        case "switch", True, False:
+            return await explain.switch(*here, message=pk)
+        case "answer", False, True:
+            decision = request.GET.get("decision")
+            answer = {"type": decision if decision in DECISIONS else "approve"}
+            answers = dict.fromkeys(request.GET.getlist("question"), answer)
+            return await explain.answer(*here, checkpoint_id=checkpoint_id, answers=answers)
+        case "decide", False, True:
+            return await explain.decide_again(*here, checkpoint_id=checkpoint_id)
+        case "go", False, True:
+            return await explain.go(*here, checkpoint_id=checkpoint_id)
+        case "replay-from", False, True:
+            return await explain.replay_from(*here, checkpoint_id=checkpoint_id)
+    raise Http404
+
+
+def _at_head(view: ThreadView) -> Group:
+    return Group(gettext("At HEAD"), "", list(_buttons_at_head(view)))
+
+
+def _buttons_at_head(view: ThreadView) -> Iterator[Button]:
+    if view.run:
+        yield Button(gettext("Stop"), _plain(view, "stop"))
+    else:
+        yield Button(gettext("Send"), _plain(view, "send"))
+    place = view.open_reply
+    if place and place.state in ("failed", "lost", "stopped", "missing"):
+        labels = {"failed": gettext("Retry"), "lost": gettext("Resume")}
+        yield Button(labels.get(place.state, gettext("Generate reply")), _plain(view, "resume"))
+    for decision, label in DECISIONS.items():
+        for asked in view.waiting:
+            given = urlencode({"question": asked.interrupt_id, "decision": decision})
+            name = f"{label} · {asked.payload.get('action', '')}".rstrip(" ·")
+            yield Button(name, f"{_placed(view, 'answer', asked.checkpoint_id)}?{given}")
+    if place and place.state == "answered" and view.head:
+        yield Button(gettext("Decide again"), _placed(view, "decide", view.head))
+    if view.can_undo:
+        yield Button(gettext("Undo"), _plain(view, "undo"))
+    if place and place.previous:
+        yield Button(gettext("Previous version"), _of(view, "switch", place.previous))
+
+
+def _at(view: ThreadView, version: Version) -> Group:
+    """The buttons of a message."""
+    return Group(f"{version.depth}", version.text, list(_buttons_at(view, version)))
+
+
+def _buttons_at(view: ThreadView, version: Version) -> Iterator[Button]:
+    if version.kind == "human":
+        yield Button(gettext("Edit"), _of(view, "edit", version.pk))
+    elif version.kind == "ai":
+        yield Button(gettext("Regenerate"), _of(view, "replay", version.pk))
+    if version.kind == "tool" or (version.kind == "ai" and version.is_continued):
+        asked = version.step and version.step.asked
+        label = gettext("Decide again") if asked else gettext("Again from here")
+        yield Button(label, _of(view, "again", version.pk))
+    if version.previous:
+        yield Button(gettext("Previous version"), _of(view, "switch", version.previous))
+    if version.next:
+        yield Button(gettext("Next version"), _of(view, "switch", version.next))
+
+
+def _plain(view: ThreadView, command: str) -> str:
+    return reverse("explain", args=[view.id, command])
+
+
+def _of(view: ThreadView, command: str, pk: int) -> str:
+    return reverse("explain-message", args=[view.id, command, pk])
+
+
+def _placed(view: ThreadView, command: str, checkpoint_id: str) -> str:
+    return reverse("explain-checkpoint", args=[view.id, command, checkpoint_id])

@@ -1,0 +1,133 @@
+"""The pages that say what each button does, and what a run did of what was said."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import re
+from typing import Any
+
+import pytest
+
+from branching import threads
+from branching.assistants.concierge import clock
+from branching.models import Run
+from chatapp import engine
+from chatapp.runner import runner
+from tests.branching.desk import BOTH, TODAY
+from tests.branching.models import HANG, Scripted, models_with
+from tests.branching.test_inspection import all_rows
+from tests.chatapp.conftest import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+EVIL = '<img src=x onerror=alert(1)><b hx-get="/logout/" hx-trigger="load">{{ 7 }}</b>'
+
+
+async def page(tab: Tab, path: str = "", status: int = 200, **more: Any) -> str:
+    response = await tab.client.get(f"{tab.url}explain/{path}", **more)
+    assert response.status_code == status, response.content.decode()[-2000:]
+    return response.content.decode()
+
+
+def offered(text: str) -> list[tuple[str, str]]:
+    """The buttons that a page tells of, and the addresses where each is explained."""
+    found = re.findall(r'hx-get="([^"]*/explain/[^"]*)"[^>]*data-button="([^"]*)"', text)
+    return [(html.unescape(label), html.unescape(url)) for url, label in found]
+
+
+async def test_each_button_of_the_page_is_there_and_can_be_read_without_javascript(tab: Tab) -> None:
+    await tab.send("h1")
+    await tab.post(f"messages/{(await tab.view()).versions[1].pk}/replay/")
+    await tab.rest()
+    before = await all_rows()
+    text = await page(tab)
+    labels = [label for label, _ in offered(text)]
+    assert labels == ["Send", "Undo", "Regenerate", "Previous version", "Edit"]
+    for _, url in offered(text):
+        assert f'href="{html.escape(url)}"' in text
+        whole = (await tab.client.get(url)).content.decode()
+        piece = (await tab.client.get(url, headers={"HX-Request": "true"})).content.decode()
+        assert "data-refused" not in whole and "<html" in whole and "<html" not in piece
+        assert "data-python" in piece or "data-nothing" in piece
+        assert "data-head-from" in piece
+    assert await all_rows() == before
+
+
+async def test_what_is_said_of_regenerate(tab: Tab) -> None:
+    await tab.send("h1")
+    text = await page(tab, f"replay/{(await tab.view()).versions[1].pk}/")
+    assert re.findall(r'data-added="(\w+)"', text) == ["fork", "loop"]
+    assert ('data-runs="reply"' in text, 'data-rests="booking"' in text) == (True, True)
+    assert "ainvoke(None, config" in text and "/runs/wait" in text
+    assert re.search(r'data-sent="reply" data-exact>.*?h1', text, re.DOTALL)
+
+
+async def test_an_arrow_and_undo_run_and_store_nothing(tab: Tab) -> None:
+    await tab.send("h1")
+    await tab.post(f"messages/{(await tab.view()).versions[1].pk}/replay/")
+    await tab.rest()
+    view = await tab.view()
+    for path in (f"switch/{view.versions[1].previous}/", "undo/"):
+        text = await page(tab, path)
+        assert "data-nothing" in text and "data-python" not in text and f'data-head-from="{view.head}"' in text
+
+
+async def test_what_one_would_write_is_shown_as_text(tab: Tab) -> None:
+    await tab.send(EVIL)
+    text = await page(tab, "send/?text=" + "%3Cb%20hx-get%3D/%3Ebold")
+    assert "<b hx-get" not in text and "<img" not in text
+    assert "&lt;b hx-get=/&gt;bold" in text
+    reply = (await tab.view()).versions[1].pk
+    assert "<img" not in await page(tab) and "<img" not in await page(tab, f"replay/{reply}/")
+
+
+async def test_a_button_that_can_not_be_pressed_says_why(tab: Tab) -> None:
+    await tab.send("h1")
+    text = await page(tab, "resume/", status=409)
+    assert "data-refused" in text and "already has its reply" in text
+    piece = await page(tab, "resume/", headers={"HX-Request": "true"})
+    assert "data-refused" in piece
+    await page(tab, "stop/", status=404)
+    for path in ("nonsense/", "replay/", "replay/999/", "switch/999/", "send/1/", "decide/at/nowhere/", "go/at/x/"):
+        await page(tab, path, status=404)
+
+
+async def test_what_a_run_did_stands_beside_what_was_said(tab: Tab) -> None:
+    await tab.send("h1")
+    run = await Run.objects.aget()
+    text = await page(tab, f"runs/{run.pk}/")
+    assert 'data-agrees="yes"' in text
+    assert re.findall(r'data-pair="(\w+)"', text) == ["same"] * 4
+    assert set(re.findall(r'data-verdict="(\w+)"', text)) == {"same"}
+    assert f"/explain/runs/{run.pk}/" in await page(tab)
+    assert f"/explain/runs/{run.pk}/" in (await tab.client.get(f"{tab.url}checkpoints/?run={run.pk}")).content.decode()
+
+
+async def test_one_that_is_under_way_and_then_stopped(tab: Tab) -> None:
+    engine.get().models = models_with(Scripted(replies=(("half", HANG),)))
+    chat = Tab(tab.client, await threads.create(tab.thread.owner, assistant="chat"))
+    await chat.post("messages/", content="q")
+    run = (await chat.view()).run
+    assert offered(await page(chat))[0][0] == "Stop"
+    for _ in range(500):
+        if runner.live(run.id).reply.size:
+            break
+        await asyncio.sleep(0.01)
+    assert "as_node" in await page(chat, "stop/") or "StateUpdate" in await page(chat, "stop/")
+    await page(chat, "send/", status=409)
+    await chat.post(f"runs/{run.id}/stop/")
+    await chat.rest()
+    text = await page(chat, f"runs/{run.id}/")
+    assert 'data-agrees="yes"' in text and "missing" in re.findall(r'data-pair="(\w+)"', text)
+
+
+async def test_questions_and_their_answers(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "today", lambda: TODAY)
+    guest = Tab(tab.client, await threads.create(tab.thread.owner, assistant="concierge"))
+    await guest.send(BOTH)
+    found = offered(await page(guest))
+    assert [label for label, _ in found][:5] == ["Send", *["Approve · book_hotel"] * 2, *["Reject · book_hotel"] * 2]
+    told = (await guest.client.get(found[1][1])).content.decode()
+    assert "Command(resume=" in told and 'data-runs="tools"' in told and "goes on waiting" in told
+    assert "Each gets a result first" in (await guest.client.get(found[0][1])).content.decode()
