@@ -61,6 +61,12 @@ class Outcome:
     """Where HEAD was, and where it has gone with the run."""
 
     @property
+    def end(self) -> str | None:
+        """The checkpoint that it has got to."""
+        last = self.kept or (self.rows[-1] if self.rows else None)
+        return last.id if last else self.base
+
+    @property
     def is_cut(self) -> bool:
         """Whether it could not do all that it set out to do, or still does it."""
         return self.status in CUT
@@ -84,6 +90,8 @@ class Comparison:
     pairs: tuple[Pair, ...]
     nodes: Verdict
     sent: Verdict
+    head: Verdict
+    """Whether HEAD was where the run ended; `within` where somebody had gone elsewhere."""
 
     @property
     def agrees(self) -> bool:
@@ -174,7 +182,12 @@ def _sent(
 def compare(here: Ground, expected: Expected, outcome: Outcome) -> Comparison:
     """What was expected beside what came."""
     return Comparison(
-        expected, outcome, tuple(_pairs(here, expected, outcome)), _nodes(expected, outcome), _talk(expected, outcome)
+        expected,
+        outcome,
+        tuple(_pairs(here, expected, outcome)),
+        _nodes(expected, outcome),
+        _talk(expected, outcome),
+        "same" if outcome.end in [move.target for move in outcome.moves] else "within",
     )
 
 
