@@ -67,6 +67,11 @@ class Outcome:
         return last.id if last else self.base
 
     @property
+    def goes_on(self) -> bool:
+        """Whether it is under way."""
+        return self.status in Run.ACTIVE
+
+    @property
     def is_cut(self) -> bool:
         """Whether it could not do all that it set out to do, or still does it."""
         return self.status in CUT

@@ -190,6 +190,11 @@ class Explanation:
         return tuple(request for part in every for request in part) if all(every) else ()
 
     @property
+    def adds(self) -> bool:
+        """Whether any checkpoint is added, or may be."""
+        return any(part.expected.rows or part.expected.is_open for part in self.parts)
+
+    @property
     def copies(self) -> bool:
         """Whether LangGraph begins with a copy of the checkpoint (`source="fork"`)."""
         return any(row.source == "fork" for part in self.parts for row in part.expected.rows)

@@ -17,10 +17,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from branching import assistants, explain, transcript
+from branching.assistants import Assistant
 from branching.exceptions import BranchingError, NotFound
 from branching.explain import Explanation, outcome
 from branching.models import Thread
-from branching.types import ThreadView, Version
+from branching.types import Asked, ThreadView, Version
 from chatapp import engine
 from chatapp.accounts import person_required
 from chatapp.http import PersonRequest, answers_errors, sidebar, status_of, thread_or_404
@@ -72,14 +73,12 @@ class Group:
 async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
     """All buttons that the chat shows now, each to be unfolded; and what was pressed last."""
     thread = await thread_or_404(request, thread_id)
-    view = await transcript.read(thread_id)
+    view, assistant = await transcript.read(thread_id), assistants.get(thread.assistant)
+    messages = [_at(view, version, assistant) for version in view.versions[::-1]]
     context = {
         "thread": thread,
-        "assistant": assistants.get(thread.assistant),
-        "groups": [
-            _at_head(view),
-            *(group for version in view.versions[::-1] if (group := _at(view, version)).buttons),
-        ],
+        "assistant": assistant,
+        "groups": [_at_head(view, assistant), *(each for each in messages if each.buttons)],
         "pressed": await outcome.pressed(thread, PRESSES),
         **await sidebar(request),
     }
@@ -119,6 +118,8 @@ async def run(request: PersonRequest, thread_id: UUID, run_id: UUID) -> HttpResp
     thread = await thread_or_404(request, thread_id)
     found = await outcome.compared(engine.get(), thread, run_id)
     context = {"thread": thread, "assistant": assistants.get(thread.assistant), "found": found}
+    if request.htmx:
+        return render(request, "machine/_outcome.html", context)
     return render(request, "machine/outcome.html", {**context, **await sidebar(request)})
 
 
@@ -150,11 +151,11 @@ async def _explained(request: PersonRequest, thread: Thread, command: str, pk: i
     raise Http404
 
 
-def _at_head(view: ThreadView) -> Group:
-    return Group(gettext("At HEAD"), "", list(_buttons_at_head(view)))
+def _at_head(view: ThreadView, assistant: Assistant) -> Group:
+    return Group(gettext("At HEAD"), "", list(_buttons_at_head(view, assistant)))
 
 
-def _buttons_at_head(view: ThreadView) -> Iterator[Button]:
+def _buttons_at_head(view: ThreadView, assistant: Assistant) -> Iterator[Button]:
     if view.run:
         yield Button(gettext("Stop"), _plain(view, "stop"))
     else:
@@ -163,11 +164,7 @@ def _buttons_at_head(view: ThreadView) -> Iterator[Button]:
     if place and place.state in ("failed", "lost", "stopped", "missing"):
         labels = {"failed": gettext("Retry"), "lost": gettext("Resume")}
         yield Button(labels.get(place.state, gettext("Generate reply")), _plain(view, "resume"))
-    for decision, label in DECISIONS.items():
-        for asked in view.waiting:
-            given = urlencode({"question": asked.interrupt_id, "decision": decision})
-            name = f"{label} · {asked.payload.get('action', '')}".rstrip(" ·")
-            yield Button(name, f"{_placed(view, 'answer', asked.checkpoint_id)}?{given}")
+    yield from _answers(view, assistant)
     if place and place.state == "answered" and view.head:
         yield Button(gettext("Decide again"), _placed(view, "decide", view.head))
     if view.can_undo:
@@ -176,9 +173,30 @@ def _buttons_at_head(view: ThreadView) -> Iterator[Button]:
         yield Button(gettext("Previous version"), _of(view, "switch", place.previous))
 
 
-def _at(view: ThreadView, version: Version) -> Group:
+def _answers(view: ThreadView, assistant: Assistant) -> Iterator[Button]:
+    waiting = view.waiting
+    groups = [(_asked(each, assistant), [each]) for each in waiting]
+    if len(waiting) > 1:
+        groups.append((gettext("all"), list(waiting)))
+    for decision, label in DECISIONS.items():
+        for name, questions in groups:
+            given = [("decision", decision), *(("question", each.interrupt_id) for each in questions)]
+            url = _placed(view, "answer", waiting[0].checkpoint_id)
+            yield Button(f"{label} · {name}", f"{url}?{urlencode(given)}")
+
+
+def _asked(asked: Asked, assistant: Assistant) -> str:
+    """What a question is about, in a line."""
+    card = assistant.card(asked.payload)
+    return " · ".join([card.title, *(fact for _name, fact in card.facts[:2])])
+
+
+def _at(view: ThreadView, version: Version, assistant: Assistant) -> Group:
     """The buttons of a message."""
-    return Group(f"{version.depth}", version.text, list(_buttons_at(view, version)))
+    called = [version.step.name] if version.step else [call["name"] for call in version.data.get("tool_calls", ())]
+    names = ", ".join(str(assistant.tools.get(name, name)) for name in called)
+    text = version.text if version.kind != "tool" else ""
+    return Group(f"{version.depth}", f"{text} {names}".strip(), list(_buttons_at(view, version)))
 
 
 def _buttons_at(view: ThreadView, version: Version) -> Iterator[Button]:

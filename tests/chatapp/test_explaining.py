@@ -127,7 +127,11 @@ async def test_questions_and_their_answers(tab: Tab, monkeypatch: pytest.MonkeyP
     guest = Tab(tab.client, await threads.create(tab.thread.owner, assistant="concierge"))
     await guest.send(BOTH)
     found = offered(await page(guest))
-    assert [label for label, _ in found][:5] == ["Send", *["Approve · book_hotel"] * 2, *["Reject · book_hotel"] * 2]
+    asked = [f"Book this room? · {room}" for room in ("Bell Tower Hotel · Suite", "City Wall Inn · Standard room")]
+    labels = [f"{decision} · {each}" for decision in ("Approve", "Reject") for each in [*asked, "all"]]
+    assert [label for label, _ in found][:7] == ["Send", *labels]
     told = (await guest.client.get(found[1][1])).content.decode()
     assert "Command(resume=" in told and 'data-runs="tools"' in told and "goes on waiting" in told
+    every = (await guest.client.get(found[3][1])).content.decode()
+    assert re.findall(r'data-added="(\w+)"', every) == ["loop", "loop"] and 'data-may-run="tools,agent"' in every
     assert "Each gets a result first" in (await guest.client.get(found[0][1])).content.decode()
