@@ -12,7 +12,7 @@ from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import NoSuchRun
 from branching.explain import expect
-from branching.explain.told import END, Added, Expected, Ground, Sent
+from branching.explain.told import Added, Expected, Ground, Sent, leads
 from branching.models import HeadMove, IndexedCheckpoint, Run, Thread
 
 MOST_SENT = 8
@@ -218,9 +218,7 @@ def _verdict(is_right: bool, *, is_open: bool) -> Verdict:
 
 
 def _goes_on(here: Ground, before: Row, row: Row) -> bool:
-    after = here.after(before.next)
-    is_there = set(row.next) <= set(after) - {END} if row.next else END in after
-    return is_there and row.parent_id == before.id
+    return leads(here.after(before.next), row.next) and row.parent_id == before.id
 
 
 def _nodes(expected: Expected, outcome: Outcome) -> Verdict:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from branching.types import Source
 
@@ -203,6 +202,3 @@ class Explanation:
 def leads(edges: tuple[str, ...], following: tuple[str, ...]) -> bool:
     """Whether these edges may lead to this."""
     return set(following) <= set(edges) - {END} if following else END in edges
-
-
-Verdict = Literal["same", "within", "cut", "other"]

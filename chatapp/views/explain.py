@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_http_methods
 
 from branching import assistants, explain, transcript
 from branching.assistants import Assistant
@@ -25,6 +25,7 @@ from branching.types import Asked, ThreadView, Version
 from chatapp import engine
 from chatapp.accounts import person_required
 from chatapp.http import PersonRequest, answers_errors, sidebar, status_of, thread_or_404
+from chatapp.views.explain_press import answers_in, press
 
 LABELS = {
     "send": _("Send"),
@@ -85,20 +86,25 @@ async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
     return render(request, "machine/buttons.html", context)
 
 
-@require_GET
+@require_http_methods(["GET", "POST"])
 @never_cache
 @person_required
 @answers_errors
 async def button(
     request: PersonRequest, thread_id: UUID, command: str, pk: int = 0, checkpoint_id: str = ""
 ) -> HttpResponse:
-    """One button, or the part of a page that tells of it. One that can't be pressed says why."""
+    """One button, or the part of a page that tells of it; then press it. One that can't be pressed says why."""
     thread = await thread_or_404(request, thread_id)
+    asked = request.POST or request.GET
     context: dict[str, Any] = {"thread": thread, "assistant": assistants.get(thread.assistant)}
     context |= {"label": LABELS.get(command, command), "key": f"{command}-{pk or checkpoint_id}"}
-    context |= {"typed": request.GET.get("text", ""), "is_written": command in WRITTEN}
+    context |= {"typed": asked.get("text", ""), "is_written": command in WRITTEN}
+    context |= {"decision": asked.get("decision"), "questions": asked.getlist("question")}
+    context |= {"can_press": command != "replay-from"}  # the time machine asks first
     status = 200
     try:
+        if request.method == "POST":
+            return await press(request, thread, command, pk, checkpoint_id)
         context["explanation"] = await _explained(request, thread, command, pk, checkpoint_id)
     except NotFound:
         raise
@@ -125,7 +131,7 @@ async def run(request: PersonRequest, thread_id: UUID, run_id: UUID) -> HttpResp
 
 async def _explained(request: PersonRequest, thread: Thread, command: str, pk: int, checkpoint_id: str) -> Explanation:
     here = (engine.get(), thread.pk)
-    text = request.GET.get("text", "").strip() or explain.PLACEHOLDER
+    text = (request.POST or request.GET).get("text", "").strip() or explain.PLACEHOLDER
     match command, bool(pk), bool(checkpoint_id):
         case "send", False, False:
             return await explain.send(*here, text=text)
@@ -138,10 +144,7 @@ async def _explained(request: PersonRequest, thread: Thread, command: str, pk: i
         case "switch", True, False:
             return await explain.switch(*here, message=pk)
         case "answer", False, True:
-            decision = request.GET.get("decision")
-            answer = {"type": decision if decision in DECISIONS else "approve"}
-            answers = dict.fromkeys(request.GET.getlist("question"), answer)
-            return await explain.answer(*here, checkpoint_id=checkpoint_id, answers=answers)
+            return await explain.answer(*here, checkpoint_id=checkpoint_id, answers=answers_in(request))
         case "decide", False, True:
             return await explain.decide_again(*here, checkpoint_id=checkpoint_id)
         case "go", False, True:

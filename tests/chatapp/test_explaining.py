@@ -135,3 +135,43 @@ async def test_questions_and_their_answers(tab: Tab, monkeypatch: pytest.MonkeyP
     every = (await guest.client.get(found[3][1])).content.decode()
     assert re.findall(r'data-added="(\w+)"', every) == ["loop", "loop"] and 'data-may-run="tools,agent"' in every
     assert "Each gets a result first" in (await guest.client.get(found[0][1])).content.decode()
+
+
+def fields(text: str) -> dict[str, Any]:
+    """What the form on a button's page sends when it is pressed."""
+    form = text.partition('<form class="told__form" method="post">')[2].partition("</form>")[0]
+    return {name: html.unescape(value) for name, value in re.findall(r'name="([\w-]+)" value="([^"]*)"', form)}
+
+
+async def pressed(tab: Tab, path: str) -> str:
+    """The page to which pressing the button leads."""
+    told = await page(tab, path)
+    response = await tab.client.post(f"{tab.url}explain/{path.partition('?')[0]}", fields(told))
+    assert response.status_code == 302, response.content.decode()[-2000:]
+    await tab.rest()
+    return (await tab.client.get(response["Location"])).content.decode()
+
+
+async def test_a_button_is_pressed_where_it_is_explained_and_compared(tab: Tab) -> None:
+    for path in ("send/?text=h1", "send/?text=h2"):
+        assert 'data-agrees="yes"' in await pressed(tab, path)
+    first, reply = [(await tab.view()).versions[at].pk for at in (0, 1)]
+    assert re.findall(r'data-pair="(\w+)"', await pressed(tab, f"replay/{reply}/")) == ["same", "same"]
+    arrow = (await tab.view()).versions[1].previous
+    assert 'data-press="switch"' in await pressed(tab, f"switch/{arrow}/")
+    assert await tab.texts() == ["h1", "回复：h1", "h2", "回复：h2"]
+    assert 'data-agrees="yes"' in await pressed(tab, f"edit/{first}/?text=other")
+    assert await tab.texts() == ["other", "回复：other"]
+    assert 'data-press="undo"' in await pressed(tab, "undo/")
+    assert len(await tab.texts()) == 4
+
+
+async def test_a_page_that_is_stale_presses_nothing(tab: Tab) -> None:
+    await tab.send("h1")
+    given = fields(await page(tab, "send/?text=late"))
+    await tab.send("h2")
+    response = await tab.client.post(f"{tab.url}explain/send/", given)
+    assert response.status_code == 409 and "moved on" in response.content.decode()
+    assert len(await tab.texts()) == 4
+    assert (await tab.client.post(f"{tab.url}explain/nonsense/", given)).status_code == 404
+    assert (await tab.client.post(f"{tab.url}explain/undo/", {})).status_code == 422

@@ -50,6 +50,8 @@ POSTS = [
     "runs/{run}/stop/",
     "checkpoints/{checkpoint}/fork/",
     "checkpoints/{checkpoint}/replay/",
+    "explain/send/",
+    "explain/replay/{message}/",
 ]
 
 
