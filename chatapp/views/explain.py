@@ -53,6 +53,8 @@ PRESSES = 20
 class Button:
     """A button of the chat, and where it is explained."""
 
+    command: str
+    """As its address names it."""
     label: str
     url: str
 
@@ -160,20 +162,20 @@ def _at_head(view: ThreadView, assistant: Assistant) -> Group:
 
 def _buttons_at_head(view: ThreadView, assistant: Assistant) -> Iterator[Button]:
     if view.run:
-        yield Button(gettext("Stop"), _plain(view, "stop"))
+        yield _button(view, "stop", gettext("Stop"))
     else:
-        yield Button(gettext("Send"), _plain(view, "send"))
+        yield _button(view, "send", gettext("Send"))
     place = view.open_reply
     if place and place.state in ("failed", "lost", "stopped", "missing"):
         labels = {"failed": gettext("Retry"), "lost": gettext("Resume")}
-        yield Button(labels.get(place.state, gettext("Generate reply")), _plain(view, "resume"))
+        yield _button(view, "resume", labels.get(place.state, gettext("Generate reply")))
     yield from _answers(view, assistant)
     if place and place.state == "answered" and view.head:
-        yield Button(gettext("Decide again"), _placed(view, "decide", view.head))
+        yield _button(view, "decide", gettext("Decide again"), at=view.head)
     if view.can_undo:
-        yield Button(gettext("Undo"), _plain(view, "undo"))
+        yield _button(view, "undo", gettext("Undo"))
     if place and place.previous:
-        yield Button(gettext("Previous version"), _of(view, "switch", place.previous))
+        yield _of(view, "switch", gettext("Previous version"), place.previous)
 
 
 def _answers(view: ThreadView, assistant: Assistant) -> Iterator[Button]:
@@ -184,8 +186,8 @@ def _answers(view: ThreadView, assistant: Assistant) -> Iterator[Button]:
     for decision, label in DECISIONS.items():
         for name, questions in groups:
             given = [("decision", decision), *(("question", each.interrupt_id) for each in questions)]
-            url = _placed(view, "answer", waiting[0].checkpoint_id)
-            yield Button(f"{label} · {name}", f"{url}?{urlencode(given)}")
+            here = {"at": waiting[0].checkpoint_id, "query": f"?{urlencode(given)}"}
+            yield _button(view, "answer", f"{label} · {name}", **here)
 
 
 def _asked(asked: Asked, assistant: Assistant) -> str:
@@ -204,26 +206,23 @@ def _at(view: ThreadView, version: Version, assistant: Assistant) -> Group:
 
 def _buttons_at(view: ThreadView, version: Version) -> Iterator[Button]:
     if version.kind == "human":
-        yield Button(gettext("Edit"), _of(view, "edit", version.pk))
+        yield _of(view, "edit", gettext("Edit"), version.pk)
     elif version.kind == "ai":
-        yield Button(gettext("Regenerate"), _of(view, "replay", version.pk))
+        yield _of(view, "replay", gettext("Regenerate"), version.pk)
     if version.kind == "tool" or (version.kind == "ai" and version.is_continued):
         asked = version.step and version.step.asked
         label = gettext("Decide again") if asked else gettext("Again from here")
-        yield Button(label, _of(view, "again", version.pk))
+        yield _of(view, "again", label, version.pk)
     if version.previous:
-        yield Button(gettext("Previous version"), _of(view, "switch", version.previous))
+        yield _of(view, "switch", gettext("Previous version"), version.previous)
     if version.next:
-        yield Button(gettext("Next version"), _of(view, "switch", version.next))
+        yield _of(view, "switch", gettext("Next version"), version.next)
 
 
-def _plain(view: ThreadView, command: str) -> str:
-    return reverse("explain", args=[view.id, command])
+def _button(view: ThreadView, command: str, label: str, *, at: str = "", query: str = "") -> Button:
+    where = "explain-checkpoint" if at else "explain"
+    return Button(command, label, reverse(where, args=[view.id, command, *([at] if at else [])]) + query)
 
 
-def _of(view: ThreadView, command: str, pk: int) -> str:
-    return reverse("explain-message", args=[view.id, command, pk])
-
-
-def _placed(view: ThreadView, command: str, checkpoint_id: str) -> str:
-    return reverse("explain-checkpoint", args=[view.id, command, checkpoint_id])
+def _of(view: ThreadView, command: str, label: str, pk: int) -> Button:
+    return Button(command, label, reverse("explain-message", args=[view.id, command, pk]))

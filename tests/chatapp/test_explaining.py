@@ -32,7 +32,7 @@ async def page(tab: Tab, path: str = "", status: int = 200, **more: Any) -> str:
 
 def offered(text: str) -> list[tuple[str, str]]:
     """The buttons that a page tells of, and the addresses where each is explained."""
-    found = re.findall(r'hx-get="([^"]*/explain/[^"]*)"[^>]*data-button="([^"]*)"', text)
+    found = re.findall(r'hx-get="([^"]*/explain/[^"]*)"[^>]*data-button[^>]*>\s*<summary[^>]*>([^<]*)<', text)
     return [(html.unescape(label), html.unescape(url)) for url, label in found]
 
 
