@@ -89,7 +89,19 @@ class _Course:
         # One that runs in any case, and may come once more, is both.
         may = tuple(node for node in may if node not in sure or node in self.here.reached(self.here.after((node,))))
         rests = tuple(node for node in self.here.nodes if node not in (*runs, *may))
-        return Expected(run.base, run.kind, self.rows, bool(may), runs, may, rests, None, self.asks, self.waits)
+        acting = assistants.get(run.thread.assistant).acts
+        return Expected(
+            base=run.base,
+            kind=run.kind,
+            rows=self.rows,
+            is_open=bool(may),
+            runs=runs,
+            may_run=may,
+            rests=rests,
+            asks=self.asks,
+            acts=tuple(node for node in self.here.nodes if node in acting and node not in rests),
+            left_waiting=self.waits,
+        )
 
 
 def _course(here: Ground, run: Run, base: IndexedCheckpoint | None) -> _Course:

@@ -139,6 +139,8 @@ class Expected:
     """What the model is sent first, if it is asked."""
     asks: tuple[str, ...] = ()
     """Nodes that run, and may ask a person first."""
+    acts: tuple[str, ...] = ()
+    """Nodes that run or may run, and do something to the world."""
     left_waiting: int = 0
     """Questions that go on waiting: until they are answered, nothing is added."""
 
