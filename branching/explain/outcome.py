@@ -10,7 +10,7 @@ from uuid import UUID
 from branching import assistants
 from branching.database import on_database
 from branching.engine import Engine
-from branching.exceptions import NoSuchRun
+from branching.exceptions import HistoryLost, NoSuchRun
 from branching.explain import expect
 from branching.explain.told import Added, Expected, Ground, Sent, leads
 from branching.models import HeadMove, IndexedCheckpoint, Run, Thread
@@ -106,10 +106,16 @@ class Comparison:
 
 @on_database
 def compared(engine: Engine, thread: Thread, run_id: UUID) -> Comparison:
-    """What was to be expected of a run of the thread, beside what came of it. Raises `NoSuchRun`."""
+    """What was to be expected of a run of the thread, beside what came of it.
+
+    Raises `NoSuchRun`, and `HistoryLost` where the checkpoints that it began and ended with are gone.
+    """
     run = thread.runs.filter(pk=run_id).select_related("thread").first()
     if run is None:
         raise NoSuchRun
+    known = {row for row in (run.base, run.tip) if row}
+    if thread.checkpoints.filter(checkpoint_id__in=known).count() < len(known):
+        raise HistoryLost
     here = expect.ground(engine, thread.assistant)
     return compare(here, expect.of_run(engine, run), of_run(engine, here, run))
 

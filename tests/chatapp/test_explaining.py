@@ -11,7 +11,7 @@ import pytest
 
 from branching import threads
 from branching.assistants.concierge import clock
-from branching.models import Run
+from branching.models import IndexedCheckpoint, Run
 from chatapp import engine
 from chatapp.runner import runner
 from tests.branching.desk import BOTH, TODAY
@@ -175,3 +175,10 @@ async def test_a_page_that_is_stale_presses_nothing(tab: Tab) -> None:
     assert len(await tab.texts()) == 4
     assert (await tab.client.post(f"{tab.url}explain/nonsense/", given)).status_code == 404
     assert (await tab.client.post(f"{tab.url}explain/undo/", {})).status_code == 422
+
+
+async def test_a_run_whose_checkpoints_are_gone_says_so(tab: Tab) -> None:
+    await tab.send("h1")
+    run = await Run.objects.aget()
+    await IndexedCheckpoint.objects.filter(checkpoint_id=run.tip).adelete()
+    assert "can&#x27;t be found" in await page(tab, f"runs/{run.pk}/", status=409)
