@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pprint import pformat
 from typing import Any
 
-from branching import actions, inspection
+from branching import actions, inspection, threads
 from branching.forks import MESSAGES, Update
 from branching.models import Run, Thread
 
@@ -23,12 +23,22 @@ def run(run: Run, *, follows: bool = False) -> tuple[str, tuple[str, ...]]:
     if run.kind == "answer":
         resume = {row.interrupt_id: row.answer for row in actions.asked_at(run.thread_id, run.base) if _counts(row)}
         lines = ["from langgraph.types import Command", *lines]
-        lines.append(f"await graph.ainvoke(Command(resume={_written(resume)}), config, durability='sync')")
+        lines.append(f"await graph.ainvoke(Command(resume={_written(resume)}), config, {_options(run.thread)})")
         return "\n".join(lines), (_request_run(run.thread, {"command": {"resume": resume}, **where}),)
     if run.kind == "send":
         given = {MESSAGES: [said(run)]}
-    lines.append(f"await graph.ainvoke({_written(given)}, config, durability='sync')")
+    lines.append(f"await graph.ainvoke({_written(given)}, config, {_options(run.thread)})")
     return "\n".join(lines), (_request_run(run.thread, {"input": given, **where}),)
+
+
+def _options(thread: Thread) -> str:
+    """What every run is given beside: what was chosen for the thread, where that is anything."""
+    return ", ".join([*(f"{name}={value!r}" for name, value in _chosen(thread).items()), "durability='sync'"])
+
+
+def _chosen(thread: Thread) -> dict[str, Any]:
+    noted = threads.choices(thread).noted
+    return {"context": noted} if noted else {}
 
 
 def _counts(row: Any) -> bool:
@@ -94,7 +104,7 @@ def updates_of(written: Sequence[Any]) -> list[Update]:
 
 
 def _request_run(thread: Thread, what: Mapping[str, Any]) -> str:
-    body = {"assistant_id": thread.assistant, **what, "durability": "sync"}
+    body = {"assistant_id": thread.assistant, **what, **_chosen(thread), "durability": "sync"}
     return _request(f"/threads/{thread.pk}/runs/wait", body)
 
 

@@ -12,11 +12,12 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
 
-from branching import actions, assistants, history
+from branching import actions, assistants, history, threads
 from branching.context import Reading
 from branching.engine import Engine
 from branching.explain.told import END, START, Added, Expected, Ground, Line, Sent
 from branching.models import IndexedCheckpoint, Run
+from branching.types import Choices
 
 SAYS, WRITES = ("send",), ("edit", "fork")
 """The kinds of runs that carry a new message; and those that run no node, but change the state."""
@@ -164,7 +165,16 @@ def _first_prompt(assistant: str, order: Sequence[str]) -> str:
 def _sent(engine: Engine, run: Run, node: str, order: Sequence[str]) -> Sent | None:
     before = order[: order.index(node)]
     state = state_at(engine, run, run.base, says=run.kind in SAYS)
-    return sent(engine, run.thread.assistant, node, state, before) if state is not None else None
+    return sent(engine, run, node, state, before) if state is not None else None
+
+
+def choices_of(run: Run) -> Choices:
+    """What was chosen for the thread when the run wrote its reply, as that has noted it; before, what is chosen now."""
+    rows = IndexedCheckpoint.objects.filter(run=run, source__in=("loop", "update"), message__kind="ai")
+    written = rows.select_related("message").order_by("-pk").first()
+    if written is None or not assistants.get(run.thread.assistant).takes_choices:
+        return threads.choices(run.thread)
+    return Choices(**written.message.data.get("settings", {}))
 
 
 def state_at(engine: Engine, run: Run, checkpoint_id: str | None, *, says: bool = False) -> Mapping[str, Any] | None:
@@ -183,14 +193,14 @@ def state_at(engine: Engine, run: Run, checkpoint_id: str | None, *, says: bool 
     return {**values, "messages": [*values.get("messages", ()), *convert_to_messages(said)]}
 
 
-def sent(
-    engine: Engine, assistant: str, node: str, state: Mapping[str, Any], before: Sequence[str] = ()
-) -> Sent | None:
+def sent(engine: Engine, run: Run, node: str, state: Mapping[str, Any], before: Sequence[str] = ()) -> Sent | None:
     """What this node sends the model, where it is given this state; where nodes run `before`, what of it is known."""
-    prompt = assistants.get(assistant).prompts[node]
+    known = assistants.get(run.thread.assistant)
+    prompt = known.prompts[node]
     if not state["messages"]:
         return None
-    read: Reading = prompt.of(engine.models, state)
+    chosen = [choices_of(run)] if known.takes_choices else []
+    read: Reading = prompt.of(engine.models, state, *chosen)
     told_by = tuple(each for each in prompt.told_by if each in before)
     joined_by = tuple(each for each in prompt.joined_by if each in before)
     lines = map(_line, read.messages if told_by else read.sent)

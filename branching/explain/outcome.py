@@ -186,7 +186,7 @@ def _sent(
     asking = [(at, node) for at, nodes in steps for node in here.named(tuple(dict.fromkeys(nodes))) if node in prompts]
     for at, node in asking[:MOST_SENT]:
         state = expect.state_at(engine, run, at)
-        if state is not None and (sent := expect.sent(engine, run.thread.assistant, node, state)):
+        if state is not None and (sent := expect.sent(engine, run, node, state)):
             yield sent
 
 

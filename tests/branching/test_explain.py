@@ -211,6 +211,29 @@ async def test_so_it_is_with_every_assistant(story: Story, alice: User, assistan
     await presses(other, told, lambda: other.edit(message, "What is HEAD?"))
 
 
+async def test_what_was_chosen_for_a_thread_is_told_and_later_what_was_chosen_then(chat: Story) -> None:
+    model = answers(chat, Scripted())
+    await choose(chat, "Be brief.")
+    told = await explain.send(chat.engine, chat.thread.pk, text="q")
+    await presses(chat, told, lambda: chat.send("q"))
+    assert [[(each.type, each.text) for each in call] for call in model.calls] == [
+        [("system", "Be brief."), ("human", "q")]
+    ] * 2
+    assert [(line.kind, line.text) for line in told.parts[0].expected.sent.lines] == [
+        ("system", "Be brief."), ("human", "q"),
+    ]  # fmt: skip
+    assert bodies(told)[0][1]["context"] == {"instructions": "Be brief."}
+    await choose(chat, "Be long.")
+    found = await outcome.compared(chat.engine, chat.thread, (await Run.objects.aget()).pk)
+    assert found.sent == "same" and found.outcome.sent[0].lines[0].text == "Be brief."
+    await choose(chat, "")
+
+
+async def choose(story: Story, instructions: str) -> None:
+    await threads.choose(story.thread.pk, story.engine.models, model="", instructions=instructions)
+    await story.thread.arefresh_from_db()
+
+
 async def test_an_answer_is_told_with_what_goes_on_with_it(guest: Guest) -> None:
     await guest.send(BOTH)
     first, second = await guest.waiting()
