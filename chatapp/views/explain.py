@@ -38,7 +38,7 @@ LABELS = {
     "resume": _("Generate reply"),
     "answer": _("An answer"),
     "decide": _("Decide again"),
-    "go": _("Show this version"),
+    "go": _("Continue from here"),
     "replay-from": _("Run again from here"),
 }
 WRITTEN = ("send", "edit")

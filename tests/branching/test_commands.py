@@ -264,5 +264,5 @@ class TestRefusals:
 
 
 def test_a_command_says_a_text_under_an_id_of_its_own() -> None:
-    first, second = commands._said("q"), commands._said("q")
+    first, second = commands.said_anew("q"), commands.said_anew("q")
     assert isinstance(first, Content) and first.id != second.id
