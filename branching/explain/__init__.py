@@ -92,6 +92,16 @@ async def undo(engine: Engine, thread_id: UUID) -> Explanation:
 
 
 @on_database
+def branch_off(engine: Engine, thread_id: UUID, *, checkpoint_id: str) -> Explanation:
+    """What it is to begin a thread of its own with the values of this checkpoint."""
+    with transaction.atomic():
+        try:
+            return Rehearsal(engine, thread_id).of_branch_off(checkpoint_id)
+        finally:
+            transaction.set_rollback(True)
+
+
+@on_database
 def stop(engine: Engine, thread_id: UUID) -> Explanation:
     """What it is to stop the run that is under way. Raises `NoSuchRun` where none is."""
     run = Run.objects.filter(thread=thread_id, status__in=Run.ACTIVE).first()

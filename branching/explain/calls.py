@@ -82,6 +82,27 @@ def beginning(thread: Thread) -> tuple[str, tuple[str, ...]]:
     return "\n".join(lines), ()
 
 
+def branch_off(thread: Thread, checkpoint_id: str, nodes: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """A thread of its own that begins with the values of a checkpoint, each message written as the node for its kind.
+    An agent server has no single request for it."""
+    lines = (
+        "from uuid import uuid4",
+        "from langgraph.checkpoint.base import empty_checkpoint",
+        config(thread, checkpoint_id),
+        "values = dict((await graph.aget_state(config)).values)",
+        "messages = values.pop('messages')",
+        "config = {'configurable': {'thread_id': str(uuid4()), 'checkpoint_ns': ''}}",
+        "first = {'source': 'input', 'step': -1, 'parents': {}}",
+        "config = await graph.checkpointer.aput(config, empty_checkpoint(), first, {})",
+        f"nodes = {dict(nodes)!r}",
+        "for number, message in enumerate(messages, 1):",
+        "    more = values if number == len(messages) else {}",
+        "    update = {'messages': [message], **more}",
+        "    config = await graph.aupdate_state(config, update, as_node=nodes[message.type])",
+    )
+    return "\n".join(lines), ()
+
+
 def said(run: Run) -> dict[str, str]:
     """The message of a run, as LangChain and an agent server take it."""
     return {"type": "human", "content": run.input["text"], "id": run.input["id"]}

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from branching import actions, assistants, heads, history, index, results
+from branching import actions, assistants, heads, history, importing, index, results
+from branching.database import in_place
 from branching.engine import Engine
 from branching.exceptions import NothingToRun
 from branching.explain import calls, expect
-from branching.explain.told import Added, Expected, Explanation, Move, Part
+from branching.explain.told import START, Added, Expected, Explanation, Move, Part
 from branching.forks import Update
 from branching.models import HeadMove, IndexedCheckpoint, Run, Thread
 
@@ -64,6 +65,22 @@ class Rehearsal:
         row = Added("update", tip.step + 1, here.after(node), is_open=bool(here.decides.intersection(node)))
         part = Part(*written, Expected(tip.checkpoint_id, "stop", (row,), rests=here.nodes))
         return Explanation("stop", (part,), notes=("stop",))
+
+    def of_branch_off(self, checkpoint_id: str) -> Explanation:
+        """What it is to begin a thread of its own with the values of this checkpoint."""
+        thread = self._thread()
+        made = in_place(importing.branch_off)(self.engine, thread, checkpoint_id)
+        known = assistants.get(thread.assistant)
+        tool = known.acts[0] if known.acts else known.reply_nodes[0]
+        nodes = {"human": START, "ai": known.reply_nodes[0], "tool": tool}
+        every = made.checkpoints.order_by("pk")
+        first, last = list(every[:2]), every.last()
+        told = [*first, *([last] if last not in first else [])]
+        rows = tuple(Added(row.source, row.step, tuple(row.next)) for row in told)
+        rests = expect.ground(self.engine, thread.assistant).nodes
+        expected = Expected(None, "thread", rows, rests=rests, more=every.count() - len(told))
+        part = Part(*calls.branch_off(thread, checkpoint_id, nodes), expected)
+        return Explanation("branch_off", (part,), notes=("thread",))
 
     def _thread(self) -> Thread:
         return Thread.objects.get(pk=self.thread_id)

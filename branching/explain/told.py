@@ -141,6 +141,8 @@ class Expected:
     """Nodes that run, and may ask a person first."""
     acts: tuple[str, ...] = ()
     """Nodes that run or may run, and do something to the world."""
+    more: int = 0
+    """How many checkpoints come between the last two of `rows`, all like the last."""
     left_waiting: int = 0
     """Questions that go on waiting: until they are answered, nothing is added."""
 

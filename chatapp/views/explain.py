@@ -40,6 +40,7 @@ LABELS = {
     "decide": _("Decide again"),
     "go": _("Continue from here"),
     "replay-from": _("Run again from here"),
+    "branch-off": _("Begin a conversation with it"),
 }
 WRITTEN = ("send", "edit")
 """The buttons that carry a text."""
@@ -102,7 +103,7 @@ async def button(
     context |= {"label": LABELS.get(command, command), "key": f"{command}-{pk or checkpoint_id}"}
     context |= {"typed": asked.get("text", ""), "is_written": command in WRITTEN}
     context |= {"decision": asked.get("decision"), "questions": asked.getlist("question")}
-    context |= {"can_press": command != "replay-from"}  # the time machine asks first
+    context |= {"can_press": command not in ("replay-from", "branch-off")}  # the time machine has them
     status = 200
     try:
         if request.method == "POST":
@@ -153,6 +154,8 @@ async def _explained(request: PersonRequest, thread: Thread, command: str, pk: i
             return await explain.go(*here, checkpoint_id=checkpoint_id)
         case "replay-from", False, True:
             return await explain.replay_from(*here, checkpoint_id=checkpoint_id)
+        case "branch-off", False, True:
+            return await explain.branch_off(*here, checkpoint_id=checkpoint_id)
     raise Http404
 
 

@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from branching import assistants, explain, history, threads
+from branching import assistants, explain, history, importing, threads
 from branching.database import on_database
 from branching.exceptions import NoSuchRun, NothingNext, NothingToRun, NothingToUndo, RunInProgress
 from branching.explain import Added, Explanation, outcome
@@ -54,11 +54,13 @@ class Copy:
             blueprint = assistants.get(story.thread.assistant).build(story.engine.models)
             yield cls(blueprint.compile(checkpointer=saver), story.thread.pk)
 
-    async def execute(self, python: str) -> None:
-        """Run the text as a notebook would."""
+    async def execute(self, python: str) -> dict[str, Any]:
+        """Run the text as a notebook would. The names that it has made."""
         code = compile(python, "explained", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        if inspect.isawaitable(running := eval(code, {"graph": self.graph})):
+        names = {"graph": self.graph}
+        if inspect.isawaitable(running := eval(code, names)):
             await running
+        return names
 
     async def chain(self) -> list[Any]:
         return await chain(self.graph, self.thread_id)
@@ -273,6 +275,32 @@ async def test_to_decide_again_and_to_begin_with_the_tools_may_ask(guest: Guest)
         ("agent", "tools"),
     )
     assert [row[0] for row in await presses(guest, told, lambda: guest.decide_again(asked.checkpoint_id))] == ["fork"]
+
+
+async def test_a_conversation_that_begins_with_a_checkpoint(guest: Guest) -> None:
+    """With all its fields, and each message written as the node that says such."""
+    await guest.send("Hotels from 2026-12-05 for 2 nights, my budget is 3000")
+    here = {"checkpoint_id": (await guest.view()).head}
+    before = await all_rows()
+    told = await explain.branch_off(guest.engine, guest.thread.pk, **here)
+    assert await all_rows() == before
+    async with Copy.of(guest) as copy:
+        names = await copy.execute(told.python)
+        made = await importing.branch_off(guest.engine, guest.thread, here["checkpoint_id"])
+        by_button = await chain(guest.engine.graph("concierge"), made.pk)
+        assert await chain(copy.graph, names["config"]["configurable"]["thread_id"]) == by_button
+        states = [
+            (await graph.aget_state(history.config_for(thread_id, None))).values
+            for graph, thread_id in (
+                (copy.graph, names["config"]["configurable"]["thread_id"]),
+                (guest.engine.graph("concierge"), made.pk),
+            )
+        ]
+    assert states[0] == states[1] and states[0]["budget"] == 3000
+    [part] = told.parts
+    said = part.expected
+    assert [(row.source, row.next) for row in said.rows] == [by_button[at][::2][:2] for at in (0, 1, -1)]
+    assert (said.more + len(said.rows), told.move) == (len(by_button), None)
 
 
 async def test_arrows_and_undo_move_head_and_no_more(story: Story) -> None:
