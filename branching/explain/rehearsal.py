@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
+
+from django.utils import timezone
 
 from branching import actions, assistants, heads, history, importing, index, results
 from branching.database import in_place
@@ -31,12 +34,12 @@ class Rehearsal:
     closing: Sequence[Any] = ()
     """What takes the place of the tool calls that are open at HEAD."""
     runs: set[UUID] = field(default_factory=set)
-    """Those that are known."""
+    """Those that the commands have made, and that are told of already."""
+    began: datetime = field(default_factory=timezone.now)
 
     def of(self, command: str, steps: Sequence[Callable[..., Any]]) -> Explanation:
         """What these commands come to, the second given after the first."""
         thread = heads.locked(self.thread_id)
-        self.runs = set(thread.runs.values_list("pk", flat=True))
         self.closing = self._closing(thread)
         rows, moves = _newest(IndexedCheckpoint, thread), _newest(HeadMove, thread)
         parts: list[Part] = []
@@ -93,7 +96,8 @@ class Rehearsal:
 
     def _part(self, rows: int) -> list[Part]:
         """What the newest run comes to, if there is a new one. The others had `rows` checkpoints before them."""
-        run = Run.objects.filter(thread=self.thread_id).exclude(pk__in=self.runs).select_related("thread").first()
+        made = Run.objects.filter(thread=self.thread_id, created_at__gte=self.began).exclude(pk__in=self.runs)
+        run = made.select_related("thread").first()
         if run is None:
             return []
         self.runs.add(run.pk)

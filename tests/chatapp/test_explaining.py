@@ -8,9 +8,13 @@ import re
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from branching import threads
 from branching.assistants.concierge import clock
+from branching.database import on_database
 from branching.models import IndexedCheckpoint, Run
 from chatapp import engine
 from chatapp.runner import runner
@@ -18,6 +22,7 @@ from tests.branching.desk import BOTH, TODAY
 from tests.branching.models import HANG, Scripted, models_with
 from tests.branching.test_inspection import all_rows
 from tests.chatapp.conftest import Tab
+from tests.long import plant
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -182,3 +187,19 @@ async def test_a_run_whose_checkpoints_are_gone_says_so(tab: Tab) -> None:
     run = await Run.objects.aget()
     await IndexedCheckpoint.objects.filter(checkpoint_id=run.tip).adelete()
     assert "can&#x27;t be found" in await page(tab, f"runs/{run.pk}/", status=409)
+
+
+async def test_2000_messages_cost_as_many_queries_as_20(tab: Tab) -> None:
+    found = []
+    for length in (20, 2_000):
+        long = Tab(tab.client, await threads.create(tab.thread.owner, assistant="echo"))
+        line = await on_database(plant)(long.thread, length, range(2, length, 2))
+        paths = ("", "send/", f"replay/{line.path[-1]}/", f"switch/{line.forks[-1]}/")
+        found.append([await on_database(counted)(long, path) for path in paths])
+    assert found[0] == found[1]
+
+
+def counted(tab: Tab, path: str) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        async_to_sync(page)(tab, path)
+    return len(queries)
