@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from branching import assistants, explain, transcript
+from branching import assistants, explain, recovery, transcript
 from branching.assistants import Assistant
 from branching.exceptions import BranchingError, NotFound
 from branching.explain import Explanation, outcome
@@ -25,6 +25,7 @@ from branching.types import Asked, ThreadView, Version
 from chatapp import engine
 from chatapp.accounts import person_required
 from chatapp.http import PersonRequest, answers_errors, sidebar, status_of, thread_or_404
+from chatapp.runner import runner
 from chatapp.views.explain_press import answers_in, press
 
 LABELS = {
@@ -76,7 +77,7 @@ class Group:
 @answers_errors
 async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
     """All buttons that the chat shows now, each to be unfolded; and what was pressed last."""
-    thread = await thread_or_404(request, thread_id)
+    thread = await _settled(request, thread_id)
     view, assistant = await transcript.read(thread_id), assistants.get(thread.assistant)
     messages = [_at(view, version, assistant) for version in view.versions[::-1]]
     context = {
@@ -97,7 +98,7 @@ async def button(
     request: PersonRequest, thread_id: UUID, command: str, pk: int = 0, checkpoint_id: str = ""
 ) -> HttpResponse:
     """One button, or the part of a page that tells of it; then press it. One that can't be pressed says why."""
-    thread = await thread_or_404(request, thread_id)
+    thread = await _settled(request, thread_id)
     asked = request.POST or request.GET
     context: dict[str, Any] = {"thread": thread, "assistant": assistants.get(thread.assistant)}
     context |= {"label": LABELS.get(command, command), "key": f"{command}-{pk or checkpoint_id}"}
@@ -130,6 +131,14 @@ async def run(request: PersonRequest, thread_id: UUID, run_id: UUID) -> HttpResp
     if request.htmx:
         return render(request, "machine/_outcome.html", context)
     return render(request, "machine/outcome.html", {**context, **await sidebar(request)})
+
+
+async def _settled(request: PersonRequest, thread_id: UUID) -> Thread:
+    """The person's own thread, with what a dead run has left taken in, as each command does first."""
+    await thread_or_404(request, thread_id)
+    await runner.renew(thread_id)
+    await recovery.recover(engine.get(), thread_id)
+    return await thread_or_404(request, thread_id)
 
 
 async def _explained(request: PersonRequest, thread: Thread, command: str, pk: int, checkpoint_id: str) -> Explanation:

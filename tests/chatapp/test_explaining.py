@@ -18,6 +18,7 @@ from branching.database import on_database
 from branching.models import IndexedCheckpoint, Run
 from chatapp import engine
 from chatapp.runner import runner
+from tests.branching.conftest import Story
 from tests.branching.desk import BOTH, TODAY
 from tests.branching.models import HANG, Scripted, models_with
 from tests.branching.test_inspection import all_rows
@@ -180,6 +181,15 @@ async def test_a_page_that_is_stale_presses_nothing(tab: Tab) -> None:
     assert len(await tab.texts()) == 4
     assert (await tab.client.post(f"{tab.url}explain/nonsense/", given)).status_code == 404
     assert (await tab.client.post(f"{tab.url}explain/undo/", {})).status_code == 422
+
+
+async def test_what_a_dead_run_has_left_is_taken_in_first(tab: Tab) -> None:
+    """All its checkpoints were saved: so there is nothing to resume."""
+    story = Story(engine.get(), tab.thread)
+    await story.send("h1")
+    await (await (await story.begin("send", text="h2")).take(4)).crash()
+    assert "already has its reply" in await page(tab, "resume/", status=409)
+    assert await tab.texts() == ["h1", "回复：h1", "h2", "回复：h2"]
 
 
 async def test_a_run_whose_checkpoints_are_gone_says_so(tab: Tab) -> None:
