@@ -142,7 +142,7 @@ class Expected:
     acts: tuple[str, ...] = ()
     """Nodes that run or may run, and do something to the world."""
     more: int = 0
-    """How many checkpoints come between the last two of `rows`, all like the last."""
+    """How many checkpoints come between the last two of `rows`, of the same source."""
     left_waiting: int = 0
     """Questions that go on waiting: until they are answered, nothing is added."""
 

@@ -69,6 +69,19 @@ async def test_what_is_said_of_regenerate(tab: Tab) -> None:
     assert re.search(r'data-sent="reply" data-exact>.*?h1', text, re.DOTALL)
 
 
+async def test_the_buttons_of_the_time_machine_are_told_where_they_are(tab: Tab) -> None:
+    await tab.send("h1")
+    rows = IndexedCheckpoint.objects.filter(thread=tab.thread).order_by("pk")
+    ids = [row.checkpoint_id async for row in rows]
+    replay = (await tab.client.get(f"{tab.url}checkpoints/{ids[2]}/replay/")).content.decode()
+    assert re.findall(r'data-added="(\w+)"', replay) == ["fork", "loop"] and 'data-runs="reply"' in replay
+    given = {"node-0": "booking", "set-0-messages": '[{"type": "human", "content": "more"}]', "preview": "1"}
+    fork = (await tab.post(f"checkpoints/{ids[3]}/fork/", htmx=False, **given)).content.decode()
+    assert re.findall(r'data-added="(\w+)"', fork) == ["update", "loop"] and fork.count("data-request") == 2
+    begin = await page(tab, f"branch-off/at/{ids[3]}/")
+    assert re.findall(r'data-added="(\w+)"', begin) == ["input", "update", "update"]
+
+
 async def test_an_arrow_and_undo_run_and_store_nothing(tab: Tab) -> None:
     await tab.send("h1")
     await tab.post(f"messages/{(await tab.view()).versions[1].pk}/replay/")
