@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import transaction
 
 from branching import commands, heads
+from branching import several as several_
 from branching.database import in_place, on_database
 from branching.engine import Engine
 from branching.exceptions import NoSuchRun
@@ -38,6 +39,12 @@ async def replay(engine: Engine, thread_id: UUID, *, message: int, whole: bool =
     """What it is to answer the turn of this reply anew; not `whole`, from the step on that brought it."""
     command = partial(in_place(commands.replay), message=message, whole=whole)
     return await _explained(engine, thread_id, "replay" if whole else "again", command)
+
+
+async def several(engine: Engine, thread_id: UUID, *, message: int, count: int) -> Explanation:
+    """What it is to have the turn of this reply answered anew so many times at once."""
+    command = partial(in_place(several_.replay), message=message, count=count)
+    return await _explained(engine, thread_id, "several", command)
 
 
 async def replay_from(engine: Engine, thread_id: UUID, *, checkpoint_id: str) -> Explanation:
@@ -104,7 +111,7 @@ def branch_off(engine: Engine, thread_id: UUID, *, checkpoint_id: str) -> Explan
 @on_database
 def stop(engine: Engine, thread_id: UUID) -> Explanation:
     """What it is to stop the run that is under way. Raises `NoSuchRun` where none is."""
-    run = Run.objects.filter(thread=thread_id, status__in=Run.ACTIVE).first()
+    run = Run.objects.filter(thread=thread_id, status__in=Run.ACTIVE).order_by("created_at").first()
     if run is None:
         raise NoSuchRun
     return Rehearsal(engine, thread_id).of_stop(run)

@@ -31,6 +31,13 @@ def run(run: Run, *, follows: bool = False) -> tuple[str, tuple[str, ...]]:
     return "\n".join(lines), (_request_run(run.thread, {"input": given, **where}),)
 
 
+def several(run: Run, times: int) -> tuple[str, tuple[str, ...]]:
+    """Executing so many runs like this one beside each other. An agent server takes one at a time on a thread."""
+    call = f"graph.ainvoke(None, config, {_options(run.thread)})"
+    lines = ("import asyncio", config(run.thread, run.base), f"await asyncio.gather(*[{call} for _ in range({times})])")
+    return "\n".join(lines), ()
+
+
 def _options(thread: Thread) -> str:
     """What every run is given beside: what was chosen for the thread, where that is anything."""
     return ", ".join([*(f"{name}={value!r}" for name, value in _chosen(thread).items()), "durability='sync'"])

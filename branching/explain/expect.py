@@ -22,6 +22,9 @@ from branching.types import Choices
 SAYS, WRITES = ("send",), ("edit", "fork")
 """The kinds of runs that carry a new message; and those that run no node, but change the state."""
 
+IN_PLACE = ("update", "fork")
+"""The sources of checkpoints that no step has made: a run may go on from such a one without a copy."""
+
 
 def ground(engine: Engine, assistant: str) -> Ground:
     """What is fixed about the assistant's graph."""
@@ -143,8 +146,10 @@ def copies(run: Run, base: IndexedCheckpoint | None) -> bool:
         return False
     known = IndexedCheckpoint.objects.filter(thread=run.thread_id)
     if first := known.filter(run=run).order_by("pk").first():
+        if base.source in IN_PLACE and (run.beside_id or run.company.exists()):
+            return first.source == "fork"  # of those that began together, who was faster is not written down
         known = known.filter(pk__lt=first.pk)
-    return base.source not in ("update", "fork") or known.filter(checkpoint_id__gt=base.checkpoint_id).exists()
+    return base.source not in IN_PLACE or known.filter(checkpoint_id__gt=base.checkpoint_id).exists()
 
 
 def _left_waiting(run: Run) -> int:

@@ -46,6 +46,8 @@ class Outcome:
     run_id: UUID
     kind: str
     status: str
+    is_beside: bool
+    """Whether it was begun beside another, to which it leaves HEAD."""
     base: str | None
     base_next: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -142,6 +144,7 @@ def of_run(engine: Engine, here: Ground, run: Run) -> Outcome:
         run_id=run.pk,
         kind=run.kind,
         status=run.status,
+        is_beside=run.beside_id is not None,
         base=base_id,
         base_next=base_next,
         rows=rows,

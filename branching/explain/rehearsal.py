@@ -97,11 +97,14 @@ class Rehearsal:
     def _part(self, rows: int) -> list[Part]:
         """What the newest run comes to, if there is a new one. The others had `rows` checkpoints before them."""
         made = Run.objects.filter(thread=self.thread_id, created_at__gte=self.began).exclude(pk__in=self.runs)
-        run = made.select_related("thread").first()
+        new = list(made.select_related("thread").order_by("created_at"))
+        run = next((each for each in new if each.beside_id is None), None)
         if run is None:
             return []
-        self.runs.add(run.pk)
+        self.runs.update(each.pk for each in new)
         expected = expect.of_run(self.engine, run)
+        if len(new) > 1:
+            return [Part(*calls.several(run, len(new)), expected, times=len(new))]
         if run.kind in expect.WRITES:
             return [Part(*self._writing(run), self._as_written(run, expected))] if run.tip else []
         base = IndexedCheckpoint.objects.filter(thread=self.thread_id, checkpoint_id=run.base).first()

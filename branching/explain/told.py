@@ -166,6 +166,8 @@ class Part:
     python: str
     requests: tuple[str, ...]
     expected: Expected
+    times: int = 1
+    """How often it is done, all at the same time."""
     follows: bool = False
     """Whether it sets out from the checkpoint that the request before it makes."""
 

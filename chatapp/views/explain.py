@@ -26,12 +26,13 @@ from chatapp import engine
 from chatapp.accounts import person_required
 from chatapp.http import PersonRequest, answers_errors, sidebar, status_of, thread_or_404
 from chatapp.runner import runner
-from chatapp.views.explain_press import answers_in, press
+from chatapp.views.explain_press import answers_in, count_in, press
 
 LABELS = {
     "send": _("Send"),
     "replay": _("Regenerate"),
     "again": _("Again from here"),
+    "several": _("Several versions at once"),
     "edit": _("Edit"),
     "switch": _("An arrow"),
     "undo": _("Undo"),
@@ -151,6 +152,8 @@ async def _explained(request: PersonRequest, thread: Thread, command: str, pk: i
             return await getattr(explain, command)(*here)
         case (("replay" | "again"), True, False):
             return await explain.replay(*here, message=pk, whole=command == "replay")
+        case "several", True, False:
+            return await explain.several(*here, message=pk, count=count_in(request))
         case "edit", True, False:
             return await explain.edit(*here, message=pk, text=text)
         case "switch", True, False:
@@ -213,14 +216,16 @@ def _at(view: ThreadView, version: Version, assistant: Assistant) -> Group:
     called = [version.step.name] if version.step else [call["name"] for call in version.data.get("tool_calls", ())]
     names = ", ".join(str(assistant.tools.get(name, name)) for name in called)
     text = version.text if version.kind != "tool" else ""
-    return Group(f"{version.depth}", f"{text} {names}".strip(), list(_buttons_at(view, version)))
+    return Group(f"{version.depth}", f"{text} {names}".strip(), list(_buttons_at(view, version, assistant)))
 
 
-def _buttons_at(view: ThreadView, version: Version) -> Iterator[Button]:
+def _buttons_at(view: ThreadView, version: Version, assistant: Assistant) -> Iterator[Button]:
     if version.kind == "human":
         yield _of(view, "edit", gettext("Edit"), version.pk)
     elif version.kind == "ai":
         yield _of(view, "replay", gettext("Regenerate"), version.pk)
+    if version.kind == "ai" and not assistant.acts:
+        yield _of(view, "several", gettext("Several versions at once"), version.pk)
     if version.kind == "tool" or (version.kind == "ai" and version.is_continued):
         asked = version.step and version.step.asked
         label = gettext("Decide again") if asked else gettext("Again from here")

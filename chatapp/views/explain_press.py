@@ -12,11 +12,14 @@ from django.shortcuts import redirect
 from branching import commands, heads
 from branching.models import Run, Thread
 from chatapp import engine, stream
-from chatapp.forms.threads import CommandForm
+from chatapp.forms.threads import CommandForm, whole_number
 from chatapp.http import PersonRequest
 from chatapp.runner import runner
 
 DECISIONS = ("approve", "reject")
+
+SEVERAL = 3
+"""Versions at once, where an address does not say how many."""
 
 Given = dict[str, Any]
 
@@ -41,6 +44,11 @@ def answers_in(request: PersonRequest) -> dict[str, dict[str, str]]:
     return {question: {"type": kind} for question in data.getlist("question")}
 
 
+def count_in(request: PersonRequest) -> int:
+    """How many versions an address asks for at once."""
+    return whole_number(request.GET, "count") if "count" in request.GET else SEVERAL
+
+
 def _pressed(
     request: PersonRequest, thread: Thread, command: str, pk: int, checkpoint_id: str
 ) -> Callable[[Given], Awaitable[Any]]:
@@ -51,6 +59,8 @@ def _pressed(
             return _run(thread, commands.send, text=text)
         case "replay" | "again":
             return _run(thread, commands.replay, message=pk, whole=command == "replay")
+        case "several":
+            return lambda given: runner.begin_several(thread.pk, message=pk, count=count_in(request), **given)
         case "resume":
             return _run(thread, commands.resume)
         case "answer":

@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from branching import assistants, explain, history, importing, threads
+from branching import assistants, explain, history, importing, several, threads
 from branching.database import on_database
 from branching.exceptions import NoSuchRun, NothingNext, NothingToRun, NothingToUndo, RunInProgress
 from branching.explain import Added, Explanation, outcome
@@ -130,6 +130,25 @@ async def test_a_reply_by_regenerate_and_by_its_text(story: Story) -> None:
     assert (part.expected.runs, part.expected.rests) == (("reply",), ("booking",))
     assert [(line.kind, line.text) for line in part.expected.sent.lines] == [("human", "h1")]
     assert (told.move.why, told.move.target) == ("replay", part.expected.base)
+
+
+async def test_several_replies_at_once_are_as_many_branches(chat: Story) -> None:
+    answers(chat, Scripted())
+    await chat.send("q")
+    reply = (await chat.version(1)).pk
+    told = await explain.several(chat.engine, chat.thread.pk, message=reply, count=3)
+    [part] = told.parts
+    assert (part.times, [row.source for row in part.expected.rows], told.requests) == (3, ["fork", "loop"], ())
+    async with Copy.of(chat) as copy:
+        await copy.execute(told.python)
+        by_text = sorted(await copy.chain(), key=str)
+    page = {"head_version": (await chat.view()).head_version}
+    for run in await several.begin(chat.engine, chat.thread.pk, message=reply, count=3, **page):
+        await chat.play(run)
+    rows = [row[:3] for row in await chain(chat.engine.graph("chat"), chat.thread.pk)]
+    assert sorted(rows, key=str) == sorted((row[:3] for row in by_text), key=str)
+    for run in [run async for run in Run.objects.filter(kind="replay")]:
+        assert (await outcome.compared(chat.engine, chat.thread, run.pk)).agrees
 
 
 async def test_a_message_by_edit_and_by_its_text_in_two_requests(story: Story) -> None:

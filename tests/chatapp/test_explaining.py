@@ -49,7 +49,7 @@ async def test_each_button_of_the_page_is_there_and_can_be_read_without_javascri
     before = await all_rows()
     text = await page(tab)
     labels = [label for label, _ in offered(text)]
-    assert labels == ["Send", "Undo", "Regenerate", "Previous version", "Edit"]
+    assert labels == ["Send", "Undo", "Regenerate", "Several versions at once", "Previous version", "Edit"]
     for _, url in offered(text):
         assert f'href="{html.escape(url)}"' in text
         whole = (await tab.client.get(url)).content.decode()
@@ -165,7 +165,7 @@ def fields(text: str) -> dict[str, Any]:
 async def pressed(tab: Tab, path: str) -> str:
     """The page to which pressing the button leads."""
     told = await page(tab, path)
-    response = await tab.client.post(f"{tab.url}explain/{path.partition('?')[0]}", fields(told))
+    response = await tab.client.post(f"{tab.url}explain/{path}", fields(told))
     assert response.status_code == 302, response.content.decode()[-2000:]
     await tab.rest()
     return (await tab.client.get(response["Location"])).content.decode()
@@ -183,6 +183,9 @@ async def test_a_button_is_pressed_where_it_is_explained_and_compared(tab: Tab) 
     assert await tab.texts() == ["other", "回复：other"]
     assert 'data-press="undo"' in await pressed(tab, "undo/")
     assert len(await tab.texts()) == 4
+    reply = (await tab.view()).versions[-1].pk
+    assert 'data-agrees="yes"' in await pressed(tab, f"several/{reply}/?count=2")
+    assert (await tab.view()).versions[-1].total == 3
 
 
 async def test_a_page_that_is_stale_presses_nothing(tab: Tab) -> None:
