@@ -17,7 +17,7 @@ import pytest
 from django.contrib.auth.models import User
 from langchain_core.messages import BaseMessage
 
-from branching import commands, explain, forks, recovery, threads
+from branching import commands, explain, forks, recovery, several, threads
 from branching.assistants.concierge import clock
 from branching.assistants.concierge.rules import RulesModel
 from branching.assistants.echo import EchoModel
@@ -49,7 +49,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 PRESSES: Counter[str] = Counter()
 COMMON = ["send"] * 4 + ["replay"] * 4 + ["again"] * 2 + ["edit"] * 3 + ["replay_from"] * 3 + ["switch"] * 3
-COMMON += ["undo"] * 2 + ["resume", "go"]
+COMMON += ["undo"] * 2 + ["resume", "go", "several"]
 RULES = {"concierge": RulesModel, "planner": PlannerModel}
 ENDS = ["ends"] * 6 + ["stops", "dies"]
 
@@ -88,6 +88,23 @@ class Presser:
     async def _again(self) -> None:
         message = await self._some("ai", "tool")
         await self._press("replay", message=message, whole=False)
+
+    async def _several(self) -> None:
+        """Two at once. Where they may go on in place, the second may find that the first was there before."""
+        await recovery.recover(self.story.engine, self.story.thread.pk)
+        given = {"message": await self._some("ai"), "count": 2}
+        page = {"head_version": (await self.story.view()).head_version}
+        press = partial(several.begin, self.story.engine, self.story.thread.pk, **given, **page)
+        told = await self._explained(partial(explain.several, **given), press)
+        begun = await press()
+        await self._moved(told)
+        assert [part.times for part in told.parts] == [len(begun)]
+        for run in begun:
+            asked = len(self.heard)
+            await Reply(self.story.engine, run).finish()
+            found = await outcome.compared(self.story.engine, self.story.thread, run.pk)
+            assert found.agrees and (run.beside_id or found.expected == told.parts[0].expected), shown(found)
+            self._was_sent(found, self.heard[asked:])
 
     async def _replay_from(self) -> None:
         await self._press("replay_from", checkpoint_id=await self._checkpoint())
