@@ -220,15 +220,23 @@ async def edit(
     """
     said = said_anew(checked(text))
     await recovery.recover(engine, thread_id)
-    return await _edit(engine, thread_id, message=message, said=said, head_version=head_version, key=key, by=by)
+    return await edit_at_once(engine, thread_id, message=message, said=said, head_version=head_version, key=key, by=by)
 
 
 @on_database
 @transaction.atomic
-def _edit(
-    engine: Engine, thread_id: UUID, *, message: int, said: Content, head_version: int, key: str | None, by: Any
+def edit_at_once(
+    engine: Engine,
+    thread_id: UUID,
+    *,
+    message: int,
+    said: Content,
+    head_version: int,
+    key: str | None = None,
+    by: Any = None,
 ) -> bool:
-    """All of it in one transaction, the checkpoint too: an edit is there whole, or not at all."""
+    """`edit`, without what dead runs have left. All of it in one transaction, the checkpoint too: an edit is there
+    whole, or not at all."""
     thread = heads.locked(thread_id)
     edited = _message(thread, message)
     base = index.base_of(edited)

@@ -29,6 +29,13 @@ class Reading:
     left_out: int
     """How many messages, from the first on, it does not read."""
     choices: Choices = NOTHING_CHOSEN
+    told: SystemMessage | None = None
+    """What it is told first, where that is anything."""
+
+    @property
+    def sent(self) -> list[BaseMessage]:
+        """All that it is sent."""
+        return [*([self.told] if self.told else []), *self.messages]
 
     def mark(self, reply: AIMessage) -> AIMessage:
         """The reply with a note in its metadata, for the person, of what it was written without and with: `left_out`,
@@ -38,16 +45,25 @@ class Reading:
         return reply.model_copy(update={"response_metadata": reply.response_metadata | noted})
 
 
-def reading(messages: Sequence[BaseMessage], *, tokens: int, choices: Choices = NOTHING_CHOSEN) -> Reading:
-    """The last messages that fit into so many tokens, from a human message on, below the instructions that were chosen.
+def reading(
+    messages: Sequence[BaseMessage],
+    *,
+    tokens: int,
+    choices: Choices = NOTHING_CHOSEN,
+    told: SystemMessage | None = None,
+) -> Reading:
+    """The last messages that fit into so many tokens, from a human message on, below the instructions that were chosen,
+    or else what the model is `told`, which is not counted.
 
     The last human message and what follows it are always among them: where even they are too long, the model is to
     say so itself.
     """
-    told: list[BaseMessage] = [SystemMessage(choices.instructions)] if choices.instructions else []
+    if choices.instructions:
+        told = SystemMessage(choices.instructions)
+        tokens = max(tokens - _tokens_of(told), 0)
     fit = partial(trim_messages, token_counter=_tokens, strategy="last", start_on="human")
-    kept = fit(list(messages), max_tokens=max(tokens - _tokens(told), 0)) or _last_turn(messages)
-    return Reading([*told, *kept], len(messages) - len(kept), choices)
+    kept = fit(list(messages), max_tokens=tokens) or _last_turn(messages)
+    return Reading(kept, len(messages) - len(kept), choices, told)
 
 
 def _last_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -35,6 +35,11 @@ def on_database(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     return sync_to_async(call, thread_sensitive=True)
 
 
+def in_place(function: Callable[P, Awaitable[T]]) -> Callable[P, T]:
+    """The synchronous function that `on_database` has made awaitable, for code that runs there already."""
+    return function.func.__wrapped__  # of asgiref's SyncToAsync, and of `call` above
+
+
 def _let_go() -> None:
     if connection.connection is None or connection.in_atomic_block:
         return

@@ -111,22 +111,23 @@ async def fork(
     """
     await recovery.recover(engine, thread_id)
     given = {"checkpoint_id": checkpoint_id, "updates": updates, "beside": beside}
-    return await _fork(engine, thread_id, **given, head_version=head_version, key=key, by=by)
+    return await fork_at_once(engine, thread_id, **given, head_version=head_version, key=key, by=by)
 
 
 @on_database
 @transaction.atomic
-def _fork(
+def fork_at_once(
     engine: Engine,
     thread_id: UUID,
     *,
     checkpoint_id: str,
     updates: Sequence[Update],
-    beside: bool,
     head_version: int,
-    key: str | None,
-    by: Any,
+    beside: bool = False,
+    key: str | None = None,
+    by: Any = None,
 ) -> bool:
+    """`fork`, without what dead runs have left."""
     thread = heads.locked(thread_id)
     if assistants.get(thread.assistant).is_functional:
         raise NotForkable

@@ -12,6 +12,7 @@ from langgraph.graph import StateGraph
 from branching import history
 from branching.assistants import cards, chat, concierge, echo, guide, planner
 from branching.assistants.cards import Card
+from branching.context import Reading
 from branching.exceptions import UnknownAssistant
 from branching.llm import Models
 
@@ -19,6 +20,20 @@ BY_RULES = _("No language model is configured: fixed rules answer here, in Engli
 
 OF_THE_MODEL = ("CHAT_MODEL", "CHAT_MODEL_BASE_URL", "CHAT_CONTEXT_TOKENS", "CHAT_TIMEOUT", "CHAT_RETRIES")
 OF_THE_PACE = ("CHAT_TOKEN_DELAY_MS",)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a node sends the model, as it follows from the state before it."""
+
+    of: Callable[..., Reading]
+    """Of the models and the state; with the `choices` too, where the assistant takes them."""
+    told_by: tuple[str, ...] = ()
+    """The nodes from whose work the first message, the one of the system, is made."""
+    joined_by: tuple[str, ...] = ()
+    """The nodes that add messages to it."""
+    note: str = ""
+    """What the node asks the model beside, in words."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +67,10 @@ class Assistant:
     """How the payload of a question is shown."""
     shows: Mapping[str, str] = field(default_factory=dict)
     """What the time machine calls the fields of its state, beside their names."""
+    prompts: Mapping[str, Prompt] = field(default_factory=dict)
+    """What its nodes send the model, by their names."""
+    asks: tuple[str, ...] = ()
+    """The nodes that may ask a person before they go on."""
     settings: tuple[str, ...] = ()
     """The settings, by their names in the environment, that change what it does."""
 
@@ -65,6 +84,7 @@ ASSISTANTS: dict[str, Assistant] = {
             description=_("Answers with the language model. Of a very long conversation it reads the end."),
             build=chat.build,
             reply_nodes=(chat.MODEL,),
+            prompts={chat.MODEL: Prompt(chat.given)},
             uses_model=True,
             takes_choices=True,
             settings=("CHAT_MODELS", *OF_THE_MODEL, *OF_THE_PACE),
@@ -79,6 +99,8 @@ ASSISTANTS: dict[str, Assistant] = {
             settings=OF_THE_MODEL + OF_THE_PACE,
             demo_note=BY_RULES,
             acts=(concierge.TOOLS_NODE,),
+            prompts={concierge.AGENT: Prompt(concierge.given, joined_by=(concierge.TOOLS_NODE,))},
+            asks=(concierge.TOOLS_NODE,),
             tools=concierge.TITLES,
             card=concierge.card,
             shows={
@@ -96,6 +118,13 @@ ASSISTANTS: dict[str, Assistant] = {
             ),
             build=planner.build,
             reply_nodes=(planner.WRITE,),
+            prompts={
+                planner.WRITE: Prompt(
+                    planner.given,
+                    told_by=(planner.READ, planner.LOOK),
+                    note=_("The graph within this step asks a second time, with the draft that came of it."),
+                )
+            },
             uses_model=True,
             settings=OF_THE_MODEL + OF_THE_PACE,
             speakers=(planner.REVISE,),
@@ -115,6 +144,7 @@ ASSISTANTS: dict[str, Assistant] = {
             uses_model=True,
             settings=OF_THE_MODEL + OF_THE_PACE,
             is_functional=True,
+            prompts={history.WHOLE_TURN: Prompt(guide.given)},
             limits=_(
                 "It is one function, of which LangGraph keeps the end alone: a turn can be regenerated and edited as a "
                 "whole, but there is no step within it to go back to, and its state can't be changed by hand."
@@ -127,6 +157,7 @@ ASSISTANTS: dict[str, Assistant] = {
             description=_("Repeats your last message, in two steps that are easy to follow in the checkpoints."),
             build=echo.build,
             reply_nodes=(echo.REPLY,),
+            prompts={echo.REPLY: Prompt(echo.given)},
             uses_model=False,
             settings=OF_THE_PACE,
         ),

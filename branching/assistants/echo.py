@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from branching import llm
+from branching import context, llm
 from branching.local_model import LocalModel
 
 BOOKING, REPLY = "booking", "reply"
@@ -30,12 +30,17 @@ async def booking(state: MessagesState) -> dict[str, Any]:
     return {}
 
 
+def given(models: llm.Models, state: Mapping[str, Any]) -> context.Reading:
+    """What the model is sent of this state: the last message."""
+    return context.Reading(state["messages"][-1:], 0)
+
+
 def build(models: llm.Models) -> StateGraph:
     """`START -> booking -> reply -> END`."""
     echo = EchoModel(token_delay=models.token_delay)
 
     async def reply(state: MessagesState) -> dict[str, Any]:
-        return {"messages": [await llm.reply(echo, state["messages"][-1:])]}
+        return {"messages": [await llm.reply(echo, given(models, state).sent)]}
 
     graph = StateGraph(MessagesState)
     graph.add_node(BOOKING, booking)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,13 +58,12 @@ def _entrypoint(models: llm.Models, saver: BaseCheckpointSaver | None) -> Pregel
 
     @task
     async def retrieve(said: str) -> list[dict[str, str]]:
-        return [{"title": passage.title, "text": passage.text} for passage in passages_for(said)]
+        return _found(said)
 
     @task
     async def write(messages: list[BaseMessage], found: list[dict[str, str]]) -> BaseMessage:
-        given = context.reading(messages, tokens=models.context_tokens)
-        told = SystemMessage(ROLE + json.dumps(found, ensure_ascii=False))
-        return given.mark(await llm.reply(model, [told, *given.messages]))
+        read = _read(models, messages, found)
+        return read.mark(await llm.reply(model, read.sent))
 
     @entrypoint(checkpointer=saver)
     async def whole_turn(given: dict[str, Any], *, previous: Any = None) -> Any:
@@ -74,6 +73,20 @@ def _entrypoint(models: llm.Models, saver: BaseCheckpointSaver | None) -> Pregel
         return entrypoint.final(value=state, save=state)
 
     return whole_turn
+
+
+def given(models: llm.Models, state: Mapping[str, Any]) -> context.Reading:
+    """What the model is sent of this state."""
+    return _read(models, state["messages"], _found(state["messages"][-1].text))
+
+
+def _read(models: llm.Models, messages: Sequence[BaseMessage], found: Sequence[Mapping[str, str]]) -> context.Reading:
+    told = SystemMessage(ROLE + json.dumps(found, ensure_ascii=False))
+    return context.reading(messages, tokens=models.context_tokens, told=told)
+
+
+def _found(said: str) -> list[dict[str, str]]:
+    return [{"title": passage.title, "text": passage.text} for passage in passages_for(said)]
 
 
 def passages_for(said: str) -> Sequence[Passage]:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from branching import assistants, check, explain, forecast, forks, index, inspection, leases, listing, turns
+from branching import assistants, check, forecast, forks, index, inspection, leases, listing, turns
 from branching.database import on_database
 from branching.exceptions import NoSuchCheckpoint
 from branching.lanes import Place
@@ -123,7 +123,6 @@ async def _saying(request: PersonRequest, thread: Thread, found: inspection.Insp
     return {
         "typed": request.POST.get("content", ""),
         "forecast": await forecast.of(engine.get(), thread, found.row.id, (index.START,)),
-        "explanation": explain.say(thread, found.row.id),
         "replaces": index.START in found.row.next,
         "closes": await on_database(index.has_open_calls)(thread.pk, found.row.id),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -90,7 +90,7 @@ async def _replay_page(
     found = await inspection.read(engine.get(), thread, checkpoint_id)
     context = {"thread": thread, "found": found, "forecast": ahead, **_told(error), **await sidebar(request)}
     context |= {"assistant": assistants.get(thread.assistant)}
-    context |= {"explanation": await explain.replay(thread, checkpoint_id)}
+    context |= {"explanation": await _explanation(explain.replay_from, thread, checkpoint_id=checkpoint_id)}
     return render(request, "machine/replay.html", context, status=status_of(error) if error else 200)
 
 
@@ -140,6 +140,7 @@ async def _fork_page(
     found = await inspection.read(engine.get(), thread, checkpoint_id)
     is_good = looked is not None and not looked.problems
     following, beside = looked.next if is_good else None, request.POST.get("where") == "beside"
+    written = {"checkpoint_id": checkpoint_id, "updates": updates, "beside": beside}
     problems = dict(getattr(error, "problems", {}))
     fields = forks.fields(engine.get().graph(thread.assistant))
     known = {"as_node", *(field.name for field in fields)}
@@ -155,7 +156,7 @@ async def _fork_page(
         "blocks": blocks,
         "looked": looked if is_good else None,
         "beside": beside,
-        "explanation": explain.fork(thread, checkpoint_id, updates, beside=beside) if is_good else None,
+        "explanation": await _explanation(explain.fork, thread, **written) if is_good else None,
         "forecast": await forecast.of(engine.get(), thread, checkpoint_id, following),
         "problems": problems,
         # What the form has no place for: somebody has sent it by other means.
@@ -164,6 +165,16 @@ async def _fork_page(
         **await sidebar(request),
     }
     return render(request, "machine/fork.html", context, status=status_of(error) if error else 200)
+
+
+async def _explanation(
+    told: Callable[..., Awaitable[explain.Explanation]], thread: Thread, **given: Any
+) -> explain.Explanation | None:
+    """What the button on a page does; None where it can't be pressed now, which pressing it says."""
+    try:
+        return await told(engine.get(), thread.pk, **given)
+    except BranchingError:
+        return None
 
 
 def _block(number: int, fields: Any, found: inspection.Inspection, typed: Any) -> dict[str, Any]:

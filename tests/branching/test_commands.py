@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
-from branching import commands, heads, index, leases
+from branching import commands, heads, index, leases, saying
 from branching.exceptions import (
     BadText,
     Conflict,
@@ -264,5 +264,5 @@ class TestRefusals:
 
 
 def test_a_command_says_a_text_under_an_id_of_its_own() -> None:
-    first, second = commands.said_anew("q"), commands.said_anew("q")
+    first, second = saying.said_anew("q"), saying.said_anew("q")
     assert isinstance(first, Content) and first.id != second.id

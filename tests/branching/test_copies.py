@@ -21,6 +21,7 @@ from branching.assistants import echo
 from branching.database import on_database
 from branching.engine import Engine
 from branching.exceptions import BadFork, HistoryLost, NoSuchCheckpoint
+from branching.explain import outcome
 from branching.forks import Update
 from branching.models import IndexedCheckpoint, Run, StoredCheckpoint, Thread
 from branching.types import Checkpoint
@@ -28,7 +29,7 @@ from tests.branching.conftest import Story, answers
 from tests.branching.desk import SUITE, YES, Guest, guest
 from tests.branching.models import Scripted
 from tests.branching.test_chains import TWO_TURNS, chain, drawn
-from tests.branching.test_explain import execute
+from tests.branching.test_explain import presses
 from tests.branching.test_forks import checkpoints, fork, rows, says, two_turns
 from tests.branching.test_inspection import again
 from tests.branching.wander import is_anywhere
@@ -212,15 +213,18 @@ async def test_by_the_form_and_by_the_text_of_the_explanation_the_same_is_added(
     ids = await two_turns(story)
     both = [Update("__start__", says("one")), Update("booking", says("two"))]
     for updates, requests in (([], 2), ([Update("booking", says("by hand"))], 3), (both, 0)):
-        told = explain.fork(story.thread, ids[2], updates, beside=True)
+        given = {"checkpoint_id": ids[2], "updates": updates, "beside": True}
+        told = await explain.fork(story.engine, story.thread.pk, **given)
         assert len(told.requests) == requests
-        before = len(await checkpoints(story))
-        await fork(story, ids[2], *updates, beside=True)
-        await story.resume()
-        by_form = (await chain(story))[before:]
-        await execute(story, told.python)
-        by_text = (await chain(story))[before + len(by_form) :]
-        assert [row.split()[1:4] for row in by_text] == [row.split()[1:4] for row in by_form]
+
+        async def by_form(updates: list[Update] = updates) -> None:
+            await fork(story, ids[2], *updates, beside=True)
+            await story.resume()
+
+        added = await presses(story, told, by_form)
+        assert added[0][0] == "fork" and told.parts[0].expected.base == ids[1]
+        run = await Run.objects.filter(kind="fork").order_by("created_at").alast()
+        assert (await outcome.compared(story.engine, story.thread, run.pk)).agrees
 
 
 async def test_a_fork_copy_of_a_fork_copy_is_told_as_one_after_pruning_too(chat: Story) -> None:

@@ -150,7 +150,7 @@ async def test_where_the_graph_had_ended_a_copy_is_added_and_nothing_runs(story:
     """It counts as what it copies: nothing has another version, and one regenerates from where one did before."""
     ids = await two_turns(story)
     base = await on_database(index.base_of)(await story.thread.messages.aget(pk=(await story.version(1)).pk))
-    assert (await explain.replay(story.thread, ids[3])).copies
+    assert (await explain.replay_from(story.engine, story.thread.pk, checkpoint_id=ids[3])).copies
     assert await again(story, ids[3]) == "done"
     assert (await chain(story))[8:] == ["8 fork 3 - 3"]
     view, copy = await story.view(), (await checkpoints(story))[8]
@@ -176,7 +176,7 @@ async def test_a_dead_end_that_is_the_newest_gets_no_copy_and_that_is_said_befor
     await fork(story, ids[2], Update("reply", says("by hand")))
     dead_end = (await story.view()).head
     await story.go(ids[7])
-    assert not (await explain.replay(story.thread, dead_end)).copies
+    assert not (await explain.replay_from(story.engine, story.thread.pk, checkpoint_id=dead_end)).copies
     assert await again(story, dead_end) == "done"
     assert (await story.view()).head == dead_end and len(await checkpoints(story)) == 9
 

@@ -22,7 +22,7 @@ from tests.branching.conftest import Story, answers, ending
 from tests.branching.desk import SUITE, YES, Guest, guest
 from tests.branching.models import Scripted
 from tests.branching.test_chains import TWO_TURNS, chain, drawn
-from tests.branching.test_explain import execute
+from tests.branching.test_explain import presses
 from tests.branching.test_forks import checkpoints, rows, two_turns
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -180,11 +180,6 @@ async def test_of_an_assistant_that_takes_whole_turns_too(alice: User, engine: E
 async def test_by_the_form_and_by_the_text_of_the_explanation_the_same_is_added(story: Story) -> None:
     ids = await two_turns(story)
     for number in (3, 1, 0):
-        told = explain.say(story.thread, ids[number], "new")
-        before = len(await checkpoints(story))
-        await say_from(story, ids[number], "new")
-        by_form = (await chain(story))[before:]
-        await execute(story, told.python)
-        by_text = (await chain(story))[before + len(by_form) :]
-        assert [row.split()[1:4] for row in by_text] == [row.split()[1:4] for row in by_form]
+        told = await explain.send_from(story.engine, story.thread.pk, checkpoint_id=ids[number], text="new")
+        await presses(story, told, lambda number=number: say_from(story, ids[number], "new"))
         assert '"input"' in told.requests[0] and "/runs/wait" in told.requests[0]

@@ -67,7 +67,7 @@ async def test_a_copy_beside_is_looked_at_and_then_made(tab: Tab) -> None:
     assert "a value that its documentation does not mention" in form and "__copy__" in form
     given = {"where": "beside", "node-0": ""}
     looked = (await send_form(tab, f"{known[2]}/fork/", preview="1", **given)).content.decode()
-    assert 'data-looked="reply"' in looked and 'data-adds="copy"' in looked
+    assert 'data-looked="reply"' in looked and 'data-added="fork"' in looked
     assert "as_node=&#x27;__copy__&#x27;" in looked and "&quot;as_node&quot;: &quot;__copy__&quot;" in looked
     assert await ids(tab) == known
     assert (await send_form(tab, f"{known[2]}/fork/", **given)).status_code == 302
@@ -81,7 +81,7 @@ async def test_written_under_a_copy_both_are_added(tab: Tab) -> None:
     known = await ids(tab)
     given = {"where": "beside", "node-0": "__start__", "set-0-messages": '[{"type": "human", "content": "h2"}]'}
     looked = (await send_form(tab, f"{known[3]}/fork/", preview="1", **given)).content.decode()
-    assert 'data-looked="booking"' in looked and 'data-adds="copy and update"' in looked
+    assert 'data-looked="booking"' in looked and 'data-added="update"' in looked and 'data-added="fork"' in looked
     await send_form(tab, f"{known[3]}/fork/", **given)
     [update, copy, *_] = rows(await page(tab))
     assert (copy["source"], copy["parent-id"]) == ("fork", known[2])
@@ -112,7 +112,7 @@ async def test_something_new_is_said_from_a_checkpoint(tab: Tab) -> None:
     await tab.send("h2")
     known = await ids(tab)
     form = await page(tab, f"{known[3]}/state/")
-    assert "data-say" in form and 'data-adds="input"' in form
+    assert "data-say" in form and f"/explain/send-from/at/{known[3]}/" in form
     assert "data-replaces" not in form and "data-closes" not in form
     assert "data-replaces" in await page(tab, f"{known[4]}/state/")
     response = await send_form(tab, f"{known[3]}/send/", content="other")

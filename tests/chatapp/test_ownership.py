@@ -31,6 +31,8 @@ GETS += ["messages/{message}/edit/", "checkpoints/{checkpoint}/", "messages/{mes
 GETS += [*(f"checkpoints/{{checkpoint}}/{page}/" for page in ("state", "difference", "fork", "replay"))]
 GETS += ["map/", "share/", "messages/{message}/label/", "messages/{message}/compare/"]
 GETS += ["messages/{message}/earlier/", "messages/{message}/later/?to={message}", "storage/{message}/delete/"]
+GETS += ["explain/", "explain/send/", "explain/replay/{message}/", "explain/runs/{run}/"]
+GETS += ["explain/replay-from/at/{checkpoint}/"]
 POSTS = [
     "checkpoints/{checkpoint}/thread/",
     "rename/",
@@ -49,6 +51,8 @@ POSTS = [
     "checkpoints/{checkpoint}/fork/",
     "checkpoints/{checkpoint}/replay/",
     "checkpoints/{checkpoint}/send/",
+    "explain/send/",
+    "explain/replay/{message}/",
 ]
 
 

@@ -37,11 +37,8 @@ def build(models: llm.Models) -> StateGraph:
     model = _with_tools(models)
 
     async def agent(state: State) -> dict[str, Any]:
-        said = next((message.text for message in reversed(state["messages"]) if message.type == "human"), "")
-        budget = reading.budget_in(said) or state.get("budget")
-        given = context.reading(state["messages"], tokens=models.context_tokens)
-        reply = given.mark(await llm.reply(model, [_role(budget), *given.messages]))
-        return {"messages": [reply], "budget": budget}
+        read = given(models, state)
+        return {"messages": [read.mark(await llm.reply(model, read.sent))], "budget": _budget(state)}
 
     graph = StateGraph(State)
     graph.add_node(AGENT, agent)
@@ -50,6 +47,16 @@ def build(models: llm.Models) -> StateGraph:
     graph.add_conditional_edges(AGENT, _calls, [TOOLS_NODE, END])
     graph.add_edge(TOOLS_NODE, AGENT)
     return graph
+
+
+def given(models: llm.Models, state: Mapping[str, Any]) -> context.Reading:
+    """What the model is sent of this state."""
+    return context.reading(state["messages"], tokens=models.context_tokens, told=_role(_budget(state)))
+
+
+def _budget(state: Mapping[str, Any]) -> int | None:
+    said = next((message.text for message in reversed(state["messages"]) if message.type == "human"), "")
+    return reading.budget_in(said) or state.get("budget")
 
 
 def _with_tools(models: llm.Models) -> Runnable[LanguageModelInput, AIMessage]:

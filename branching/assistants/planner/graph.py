@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Annotated, Any
 
-from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.messages import SystemMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Send
 
@@ -106,13 +106,11 @@ def _writing(models: llm.Models) -> StateGraph:
     model = PlannerModel(token_delay=models.token_delay) if models.is_demo else models.chat
 
     async def draft(state: Plan) -> dict[str, Any]:
-        told = _told(DRAFT, state)
-        return {"draft": (await llm.reply(model, [told, *_read(models, state).messages])).text}
+        return {"draft": (await llm.reply(model, given(models, state).sent)).text}
 
     async def revise(state: Plan) -> dict[str, Any]:
-        given = _read(models, state)
-        told = _told(REVISED, state, MADE + state["draft"])
-        return {"messages": [given.mark(await llm.reply(model, [told, *given.messages]))]}
+        read = _read(models, state, REVISED, MADE + state["draft"])
+        return {"messages": [read.mark(await llm.reply(model, read.sent))]}
 
     # It hands on the reply alone: what it was given would be added to what is there a second time.
     graph = StateGraph(Plan, output_schema=MessagesState)
@@ -124,13 +122,19 @@ def _writing(models: llm.Models) -> StateGraph:
     return graph
 
 
-def _read(models: llm.Models, state: Plan) -> context.Reading:
-    return context.reading(state["messages"], tokens=models.context_tokens)
+def given(models: llm.Models, state: Mapping[str, Any]) -> context.Reading:
+    """What the model is sent of this state for its draft."""
+    return _read(models, state, DRAFT)
 
 
-def _told(role: str, state: Plan, *more: str) -> BaseMessage:
+def _read(models: llm.Models, state: Mapping[str, Any], role: str, *more: str) -> context.Reading:
+    return context.reading(state["messages"], tokens=models.context_tokens, told=_told(role, state, *more))
+
+
+def _told(role: str, state: Mapping[str, Any], *more: str) -> SystemMessage:
     """The role, and all that is known. In the order of what it is about: steps that ran side by side have none."""
-    findings = sorted(state["findings"], key=lambda each: (each["what"], each.get("date", "")))
-    trip = {**state["trip"], "nights": _nights(state["trip"])}
+    findings = sorted(state.get("findings") or [], key=lambda each: (each["what"], each.get("date", "")))
+    trip = state.get("trip") or {}
+    trip = {**trip, "nights": _nights(trip)}
     known = {"today": clock.today().isoformat(), **trip, "findings": findings}
     return SystemMessage("\n\n".join([role, FINDINGS + json.dumps(known, ensure_ascii=False), *more]))
