@@ -20,6 +20,8 @@ class Engine:
     saver: DjangoSaver
     models: Models
     graphs: dict[str, CompiledStateGraph] = field(default_factory=dict)
+    plays: bool = False
+    """Whether threads that were begun with a scenario are answered by its script; else they are not answered."""
     recovering: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while dead runs are settled: see `recovery`."""
 
@@ -29,9 +31,12 @@ class Engine:
         Raises `UnknownAssistant`, and `ImproperlyConfigured` where a graph within it has a memory of its own.
         """
         if assistant not in self.graphs:
-            blueprint = assistants.get(assistant).build(self.models)
-            self.graphs[assistant] = _checked(blueprint.compile(checkpointer=self.saver))
+            self.graphs[assistant] = self.graph_with(self.models, assistant)
         return self.graphs[assistant]
+
+    def graph_with(self, models: Models, assistant: str) -> CompiledStateGraph:
+        """The assistant's graph over this saver, compiled anew with models of its own."""
+        return _checked(assistants.get(assistant).build(models).compile(checkpointer=self.saver))
 
 
 def _checked(graph: CompiledStateGraph) -> CompiledStateGraph:

@@ -173,6 +173,14 @@ class OneAtATime(Invalid):
     """This assistant does things in the world. It answers one version at a time."""
 
 
+class BadScenario(Invalid):
+    """This is no scenario."""
+
+
+class NotRecordable(Conflict):
+    """What was done in this conversation can't be told as a scenario."""
+
+
 class MayActAgain(Conflict):
     """From here the assistant may act on the world again. Confirm that first."""
 
@@ -191,6 +199,10 @@ class UnknownAssistant(Invalid):
 
 class GarbledReply(BranchingError):
     """The model's provider sent nothing, or something that can't be read."""
+
+
+class OutOfScript(BranchingError):
+    """The scenario says nothing that its model could answer here, or no scenarios are played on this server."""
 
 
 class ModelUnavailable(BranchingError):

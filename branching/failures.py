@@ -34,6 +34,10 @@ SENTENCES = {
         "The configured model can't be used. Your message is kept. "
         "Check CHAT_MODEL and what it needs on the server, then press Retry."
     ),
+    "script": _(
+        "This conversation plays a scenario, and the scenario has no reply for this; or scenarios are not played on "
+        "this server. Your message is kept."
+    ),
     "model": _("The model's provider reported an error. Your message is kept. Press Retry in a moment."),
     "graph": _("The assistant itself failed: this is a fault in its program. Your message is kept. Press Retry."),
     "error": _("Something went wrong while the reply was written. Your message is kept. Press Retry."),
@@ -44,6 +48,7 @@ SENTENCES = {
 NAMES = {
     "ModelUnavailable": "unavailable",
     "GarbledReply": "model",
+    "OutOfScript": "script",
     "GraphRecursionError": "recursion",
     "ContextOverflowError": "context",
     "ModelRefusalError": "refused",

@@ -27,7 +27,8 @@ def switch(thread_id: UUID, *, message: int, head_version: int, key: str | None 
     """Show another version: HEAD goes to where one was in it when one left. Runs nothing, stores nothing else."""
     if seen(thread_id, key):
         return
-    move(thread_id, _landing(thread_id, message), why="switch", head_version=head_version, key=key, by=by)
+    landing = _landing(thread_id, message)
+    move(thread_id, landing, why="switch", head_version=head_version, key=key, by=by, chosen=message)
 
 
 @on_database
@@ -118,13 +119,14 @@ def move(
     key: str | None = None,
     by: Any = None,
     run: Run | None = None,
+    chosen: int | None = None,
 ) -> None:
     """Point HEAD at `to`, unless it moved since `head_version` was read: then `HeadMoved`. Inside a transaction."""
     claim(thread_id, head_version=head_version)
     origin = _head(thread_id)
     Thread.objects.filter(pk=thread_id).update(head=to.checkpoint_id)
     places.leave(_at(thread_id, origin), to.message)
-    log(thread_id, origin=origin, target=to.checkpoint_id, why=why, key=key, by=by, run=run)
+    log(thread_id, origin=origin, target=to.checkpoint_id, why=why, key=key, by=by, run=run, chosen=chosen)
 
 
 def log(
@@ -136,13 +138,13 @@ def log(
     key: str | None = None,
     by: Any = None,
     run: Run | None = None,
+    chosen: int | None = None,
 ) -> None:
     """Write a move down, without making it."""
     # A move with a run led somewhere though HEAD may not have stayed for it.
     stays = why in ("undo", "repair") or (origin == target and run is None)
-    HeadMove.objects.create(
-        thread_id=thread_id, origin=origin, target=target, why=why, key=key, by=by, run=run, undone=stays
-    )
+    moved = {"origin": origin, "target": target, "why": why, "chosen": chosen}
+    HeadMove.objects.create(thread_id=thread_id, **moved, key=key, by=by, run=run, undone=stays)
 
 
 def extend(thread_id: UUID, run: Run, *, by: Any) -> None:

@@ -64,6 +64,8 @@ class Models:
     """Its name as configured."""
     token_delay: float = 0.0
     """Seconds between two tokens of the models that run in this process."""
+    is_scripted: bool = False
+    """Whether a scenario says what it answers: then every assistant obeys it."""
     context_tokens: int = context.DEFAULT
     """How many tokens of a conversation the chat model is given to read."""
     others: Mapping[str, Models] = field(default_factory=dict)

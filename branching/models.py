@@ -180,6 +180,7 @@ class HeadMove(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="moves")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True)
     key = models.CharField(max_length=64, null=True, help_text="The command's idempotency key, where no run has it.")
+    chosen = models.BigIntegerField(null=True, help_text="The message whose version an arrow or a hit led to.")
     undone = models.BooleanField(default=False, help_text="Taken back, or nothing that Undo could take back.")
     at = models.DateTimeField(auto_now_add=True)
 
@@ -208,6 +209,20 @@ class Share(models.Model):
 
     def __str__(self) -> str:
         return f"{self.title} {self.path[:8]}"
+
+
+class Play(models.Model):
+    """A thread that was begun with a scenario: its script, and how far it has got. See scenarios/plays.py."""
+
+    thread = models.OneToOneField(Thread, on_delete=models.CASCADE, primary_key=True, related_name="play")
+    source = models.TextField(help_text="The scenario, as TOML.")
+    calls = models.JSONField(default=list, help_text='Each call of the model: {"reply": number, "asked": texts}.')
+    held_run = models.UUIDField(null=True, help_text="The run whose reply is held.")
+    released = models.PositiveIntegerField(default=0, help_text="Up to this call, replies are held no longer.")
+    outcomes = models.JSONField(default=list, help_text="What came of each step that was played in the server.")
+
+    def __str__(self) -> str:
+        return f"play of {self.thread_id}"
 
 
 class StoredThread(models.Model):

@@ -37,6 +37,7 @@ from branching.engine import Engine
 from branching.exceptions import HistoryLost, NoSuchThread
 from branching.limits import RECURSION_LIMIT
 from branching.models import IndexedCheckpoint, Message, Run, Thread
+from branching.scenarios import script
 from branching.standing import at_head
 from branching.types import Checkpoint, CheckpointSaved, Choices, Content, Pending, Question, RunEnded, RunEvent, Token
 
@@ -113,6 +114,8 @@ class _Course:
             return
         error: BaseException | None = None
         try:
+            if models := await script.models_of(self.engine, self.run.thread):
+                self.graph = self.engine.graph_with(models, self.run.thread.assistant)
             await self._check_base()
             given = (await self._input(), self._config(attempt), threads.choices(self.run.thread))
             async with aclosing(_parts(self.graph, *given, stop)) as parts:

@@ -23,4 +23,4 @@ def get() -> Engine:
         timeout=settings.CHAT_TIMEOUT,
         retries=settings.CHAT_RETRIES,
     )
-    return Engine(DjangoSaver(), models)
+    return Engine(DjangoSaver(), models, plays=settings.QA_SCENARIOS)

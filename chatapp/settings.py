@@ -200,5 +200,8 @@ CHAT_CONTEXT_TOKENS = env_int("CHAT_CONTEXT_TOKENS", 0, high=10_000_000)
 CHAT_TOKEN_DELAY_MS = env_int("CHAT_TOKEN_DELAY_MS", 15, high=10_000)
 CHAT_GUESTS = env_bool("CHAT_GUESTS", DEBUG)
 
+# Threads may be begun with a scenario, whose script then answers in them. Not for people who are to trust the replies.
+QA_SCENARIOS = env_bool("QA_SCENARIOS", DEBUG)
+
 # A message that is too long gets the form's own answer, not a bare refusal. (One character: up to 12 bytes in a form.)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 2**20

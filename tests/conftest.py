@@ -9,7 +9,7 @@ import tempfile
 
 # Before Django reads its settings: nothing that a developer has set reaches the tests.
 OURS = ("DEBUG", "SECRET_KEY", "DATA_DIR", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "PLAIN_HTTP", "TIME_ZONE")
-OURS += ("LOG_LEVEL", "WEB_CONCURRENCY", "HOST", "PORT", "DATABASE_URL")
+OURS += ("LOG_LEVEL", "QA_SCENARIOS", "WEB_CONCURRENCY", "HOST", "PORT", "DATABASE_URL")
 for name in list(os.environ):
     if name in OURS or name.startswith(("CHAT_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_")):
         del os.environ[name]

@@ -37,7 +37,7 @@ def given(models: llm.Models, state: Mapping[str, Any]) -> context.Reading:
 
 def build(models: llm.Models) -> StateGraph:
     """`START -> booking -> reply -> END`."""
-    echo = EchoModel(token_delay=models.token_delay)
+    echo = models.chat if models.is_scripted else EchoModel(token_delay=models.token_delay)
 
     async def reply(state: MessagesState) -> dict[str, Any]:
         return {"messages": [await llm.reply(echo, given(models, state).sent)]}
