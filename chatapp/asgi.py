@@ -22,6 +22,7 @@ from branching.database import on_database  # noqa: E402
 from chatapp import engine, routing  # noqa: E402
 from chatapp.alone import alone_with  # noqa: E402
 from chatapp.runner import runner  # noqa: E402
+from chatapp.stage import performances  # noqa: E402
 
 Message = dict[str, Any]
 
@@ -42,6 +43,7 @@ async def lifespan(
             return await send({"type": "lifespan.startup.failed", "message": NOT_ALONE.format(settings.DATA_DIR)})
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        await performances.close()
         await runner.close()
         await on_database(connections.close_all)()
     await send({"type": "lifespan.shutdown.complete"})

@@ -77,6 +77,12 @@ class Runner:
             live.stop.set()
             await asyncio.wait({live.task}, timeout=STOP_WAIT)
 
+    async def interrupt(self, run_id: UUID) -> None:
+        """Break the run off, if it is here, as a server does that goes down: it counts as lost, and can be resumed."""
+        if live := self._live.get(run_id):
+            live.task.cancel()
+            await asyncio.wait({live.task}, timeout=STOP_WAIT)
+
     async def stop_thread(self, thread_id: UUID) -> None:
         """Stop whatever runs on the thread here."""
         for live in [each for each in self._live.values() if each.run.thread_id == thread_id]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 LAST = -1
@@ -123,6 +123,12 @@ class Step:
     note: str = ""
     expect: Expect = field(default_factory=Expect)
 
+    def told(self) -> dict[str, Any]:
+        """With what it is done, beside `do`: the fields that are not as they are as a rule."""
+        plain = {each.name: each.default for each in fields(self) if each.default is not MISSING}
+        own = {name: value for name, value in vars(self).items() if value != plain.get(name, {})}
+        return {name: value for name, value in own.items() if name not in ("do", "note", "expect")}
+
 
 @dataclass(frozen=True)
 class Scenario:
@@ -145,8 +151,8 @@ ACTIONS: dict[str, tuple[set[str], set[str]]] = {
     "edit": ({"text"}, {"message", "answer"}),
     "regenerate": (set(), {"message", "double"}),
     "again": (set(), MESSAGE),
-    "previous": (MESSAGE, {"times"}),
-    "next": (MESSAGE, {"times"}),
+    "previous": (set(), {"message", "times"}),
+    "next": (set(), {"message", "times"}),
     "show": ({"checkpoint"}, set()),
     "replay": ({"checkpoint"}, set()),
     "undo": (set(), {"times"}),

@@ -115,8 +115,6 @@ def _reply(given: Any, place: _Place) -> Reply:
     found = _fields(given, REPLY, place)
     calls = found.pop("call", [])
     reply = Reply(**found, calls=tuple(ToolCall(**_fields(call, CALL, place, needed={"name"})) for call in calls))
-    if reply.hold_at_token is not None and reply.fail_at_token is not None:
-        raise place.complain("It can't be held and fail as well.")
     if len(reply.text) * reply.repeat > WORDS_MAX:
         raise place.complain(f"It says more than {WORDS_MAX} characters.")
     return reply

@@ -84,13 +84,13 @@ class ScriptedModel(LocalModel):
 
     async def _pass(self, reply: Reply, token: int, call: int) -> None:
         """Go on to this token, unless the script says otherwise. A long text is no reason to keep others waiting."""
-        if reply.fail_at_token == token:
-            error, words, _after = FAILURES["" if reply.error == "model" else reply.error]
-            raise error(words)
         if reply.hold_at_token == token:
             await plays.hold(self._thread_id, _run())
             while not await plays.is_released(self._thread_id, call):  # noqa: ASYNC110 - another process may say so
                 await asyncio.sleep(LOOK)
+        if reply.fail_at_token == token:
+            error, words, _after = FAILURES["" if reply.error == "model" else reply.error]
+            raise error(words)
 
 
 def _run() -> UUID | None:

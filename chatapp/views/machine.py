@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
+from django.conf import settings
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -65,6 +66,7 @@ async def _list(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
         "is_running": await leases.is_active(thread.pk),
         "here": _address(thread, kept),
         "older": _address(thread, {**kept, "before": rows[-1].id}) if len(found) > ON_A_PAGE else "",
+        "plays": settings.QA_SCENARIOS,
         "poll": "" if asked["before"] else _address(thread, {**kept, "seen": thread.revision}),
     }
 

@@ -55,7 +55,6 @@ def test_a_day_from_today_is_said_as_a_date() -> None:
         (("shown =", "showing ="), "mine.toml: step 1 (line 5), expect: There is no key 'showing' here."),
         (("shown =", 'versions = ["2 of 3"]\nshown ='), 'versions has to be a list of texts like "2/3"'),
         (('text = "An answer."', "hold_at_token = -1"), "reply 1 (line 3): hold_at_token has to be a whole number"),
-        (('text = "An answer."', "hold_at_token = 1\nfail_at_token = 1"), "It can't be held and fail as well."),
         (('text = "An answer."', 'text = "x"\nrepeat = 100001'), "repeat has to be a whole number from 1 to 100000"),
         (('text = "An answer."', "text = "), "mine.toml: This is no TOML: Invalid value (at line 4"),
         ((GOOD, 'title = "x"'), "mine.toml: There is no [[step]] in it."),

@@ -26,6 +26,9 @@ GETS = [
     "checkpoints/check/",
     "checkpoints/find/",
     "lesson/send/",
+    "scenario.toml",
+    "scenario/",
+    "scenario/facts/",
 ]
 GETS += ["messages/{message}/edit/", "checkpoints/{checkpoint}/", "messages/{message}/"]
 GETS += [*(f"checkpoints/{{checkpoint}}/{page}/" for page in ("state", "difference", "fork", "replay"))]
@@ -35,6 +38,8 @@ GETS += ["explain/", "explain/send/", "explain/replay/{message}/", "explain/runs
 GETS += ["explain/replay-from/at/{checkpoint}/"]
 POSTS = [
     "checkpoints/{checkpoint}/thread/",
+    "scenario/play/",
+    "scenario/release/",
     "rename/",
     "share/",
     "messages/{message}/label/",

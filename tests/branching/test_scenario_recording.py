@@ -1,0 +1,153 @@
+"""What was done in a thread is recorded as a scenario that, played on an empty thread, leads to the same tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from branching import commands, importing, threads, transcript
+from branching.database import on_database
+from branching.exceptions import NotRecordable
+from branching.forks import Update
+from branching.models import Booking, Thread
+from branching.scenarios import plays, reading, recording, writing
+from branching.scenarios.form import Expect, Reply, Scenario, Script, Step, ToolCall
+from branching.scenarios.playing import Player
+from branching.scenarios.stage import BareStage
+from tests.branching.conftest import Story, answers, is_token
+from tests.branching.desk import BOTH, NO, SUITE, YES, Guest
+from tests.branching.desk import guest as guest
+from tests.branching.models import Scripted
+from tests.branching.wander import Wanderer, said
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@on_database
+def shape(thread: Thread) -> list[tuple[Any, ...]]:
+    """The tree: each message with the place of the one before it."""
+    rows = list(thread.messages.order_by("pk"))
+    place = {row.pk: at for at, row in enumerate(rows)}
+    return [(row.kind, row.text, place.get(row.parent_id)) for row in rows]
+
+
+async def again(story: Story, owner: User) -> tuple[Thread, list[str]]:
+    """The thread on which a recording of this story was played, and what did not hold."""
+    source = writing.write(await recording.record(await Thread.objects.aget(pk=story.thread.pk)))
+    story.engine.plays = True
+    thread = await plays.begin(owner, source)
+    outcomes = await Player(BareStage(story.engine), thread, reading.read(source), by=owner).play()
+    wrong = [f"{each.at + 1}: {each.stuck or [str(v) for v in each.failed]}" for each in outcomes if not each.holds]
+    return await Thread.objects.aget(pk=thread.pk), [*wrong, source] if wrong else []
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_any_story_is_told_again(chat: Story, alice: User, seed: int) -> None:
+    """Stops, failures, crashes, and looks at other versions in mid-stream among them."""
+    await Wanderer(chat, seed, steps=15).wander()
+    thread, wrong = await again(chat, alice)
+    assert not wrong, "\n".join(wrong)
+    assert await shape(thread) == await shape(chat.thread)
+    assert said(await transcript.read(thread.pk)) == said(await chat.view())
+
+
+async def steps_of(story: Story) -> list[tuple[str, dict[str, Any]]]:
+    recorded = await recording.record(await Thread.objects.aget(pk=story.thread.pk))
+    return [(step.do, step.told()) for step in recorded.steps]
+
+
+async def test_what_is_recorded_reads_as_what_was_done(story: Story) -> None:
+    """With Echo: send, edit with its reply, regenerate, arrows by their message, and Undo."""
+    await story.send("a")
+    await story.edit(await story.version(0), "b")
+    await story.replay(await story.version(1))
+    await story.switch((await story.version(1)).previous)
+    await story.switch((await story.version(0)).previous)
+    await story.undo()
+    assert await steps_of(story) == [
+        ("send", {"text": "a"}),
+        ("edit", {"text": "b", "message": 1}),
+        ("regenerate", {"message": 2}),
+        ("previous", {"message": 2}),
+        ("previous", {"message": 1}),
+        ("undo", {}),
+    ]
+
+
+async def test_a_reply_during_which_one_did_something_else_is_held(chat: Story, alice: User) -> None:
+    answers(chat, Scripted(replies=("one two three", "four five six")))
+    await chat.send("q")
+    reply = await (await chat.begin("replay", message=await pk_of(chat, 1))).take_until(is_token)
+    await chat.switch(await pk_of(chat, 1, of_thread=True))
+    await reply.finish()
+    assert [do for do, _told in await steps_of(chat)] == ["send", "regenerate", "previous", "release"]
+    thread, wrong = await again(chat, alice)
+    assert not wrong, "\n".join(wrong)
+    assert said(await transcript.read(thread.pk)) == said(await chat.view())
+
+
+async def pk_of(story: Story, at: int, *, of_thread: bool = False) -> int:
+    """The message in this place: on screen, or of all."""
+    if not of_thread:
+        return (await story.version(at)).pk
+    return [row.pk async for row in story.thread.messages.order_by("pk")][at]
+
+
+async def test_answers_to_questions_are_recorded_one_by_one_and_together(guest: Guest, alice: User) -> None:
+    """And the concierge's tool calls are in the script, so that no model is needed to do it again."""
+    await guest.send("Which hotels are there from 2026-12-05 for 2 nights?")
+    await guest.send(BOTH)
+    await guest.answer(NO)
+    await guest.answer({"type": "edit", "arguments": {"nights": "3"}})
+    await guest.send(SUITE)
+    await guest.answer(YES)
+    await guest.replay(await guest.version(-1))
+    await guest.send("never mind")
+    steps = await steps_of(guest)
+    assert steps[1:5] == [
+        ("send", {"text": BOTH}),
+        ("reject", {"reason": "not today"}),
+        ("approve", {"changes": {"nights": "3"}}),
+        ("send", {"text": SUITE}),
+    ]
+    assert [do for do, _told in steps[5:]] == ["approve", "regenerate", "send"]
+    thread, wrong = await again(guest, alice)
+    assert not wrong, "\n".join(wrong)
+    assert [row[0] for row in await shape(thread)] == [row[0] for row in await shape(guest.thread)]
+    assert len(await guest.bookings()) == await Booking.objects.filter(thread=thread).acount() == 2
+
+
+async def test_what_can_not_be_told_is_refused_with_the_reason(story: Story, alice: User) -> None:
+    with pytest.raises(NotRecordable):
+        await recording.record(story.thread)
+    await story.send("a")
+    copy = await importing.branch_off(story.engine, story.thread, (await story.view()).head)
+    with pytest.raises(NotRecordable, match="another one"):
+        await recording.record(copy)
+    planner = await threads.create(alice, assistant="planner")
+    with pytest.raises(NotRecordable, match="within a step"):
+        await recording.record(planner)
+    await fork_by_hand(story)
+    with pytest.raises(NotRecordable, match="by hand"):
+        await recording.record(story.thread)
+
+
+async def fork_by_hand(story: Story) -> None:
+    view = await story.view()
+    added = {"messages": [{"type": "human", "content": "by hand"}]}
+    given = {"checkpoint_id": view.head, "updates": [Update("__start__", added)], "head_version": view.head_version}
+    await commands.fork(story.engine, story.thread.pk, **given)
+
+
+@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_any_text_is_written_so_that_it_is_read_as_it_was(text: str) -> None:
+    expect = Expect(shown=(text, "b" * 99))
+    steps = Step("reject", reason=text, question=2, expect=expect), Step("approve", changes={text: text}, note=text)
+    reply = Reply(text, to=text, calls=(ToolCall(text, {text: [1, True, 2.5, {"x": text}]}),))
+    scenario = Scenario("A title", text, script=Script((reply,), 0.5), cases=(1, 2), steps=steps)
+    assert reading.read(writing.write(scenario)) == scenario
