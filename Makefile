@@ -3,6 +3,7 @@
 PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8000
+URL ?= http://$(HOST):$(PORT)
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -13,7 +14,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test bench chaos lint messages install reset e2e-deps postgres
+.PHONY: help run test bench chaos scenarios lint messages install reset e2e-deps postgres
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +33,9 @@ test: $(VENV)/.installed-test e2e-deps postgres ## Install what is needed and ru
 
 bench: $(VENV)/.installed-test postgres ## Measure the speed, beside what it is compared with in the same run
 	$(BIN)/python -m tests.bench
+
+scenarios: $(VENV)/.installed-test e2e-deps ## Play scenarios (FILES) in a browser on the server that runs (URL); see docs/scenarios.md
+	$(BIN)/python manage.py run_scenarios $(FILES) --url $(URL)
 
 chaos: $(VENV)/.installed-test ## Kill the server under load 50 times (KILLS, SEED) and see that nothing is lost
 	$(BIN)/python -m tests.chaos

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.utils import translation
+from django.utils.translation import gettext
 
 from branching import assistants, transcript, window
+from branching.llm import Models
+from branching.scenarios import plays
 from branching.types import ThreadView
 from chatapp import engine, stream
 from chatapp.markdown import Growing
@@ -52,7 +56,8 @@ async def at(thread_id: UUID, checkpoint_id: str, message: int | None = None) ->
 async def _page(view: ThreadView, change: int, message: int | None) -> Page:
     landed = await window.around(view, message) if message else None
     assistant = assistants.get(view.assistant)
-    models = engine.get().models.of(view.choices.model) if assistant.uses_model else None
+    configured = engine.get().models.of(view.choices.model) if assistant.uses_model else None
+    models = await _models(view.id) or configured
     place = view.open_reply
     live = runner.live(place.run_id) if place and place.run_id and place.state == "streaming" else None
     reply = live.reply if live else None
@@ -61,6 +66,13 @@ async def _page(view: ThreadView, change: int, message: int | None) -> Page:
     context = {"view": view, "assistant": assistant, "model": models, "blocks": list(enumerate(blocks))}
     context["landed"] = landed
     return Page(context, live, reply, reply.size if reply else 0, reply.growing if reply else 0, change)
+
+
+async def _models(thread_id: UUID) -> Models | None:
+    """What answers in a thread that plays a scenario, as its page names it."""
+    if not settings.QA_SCENARIOS or await plays.of(thread_id) is None:
+        return None
+    return replace(engine.get().models, label=gettext("Scenario"), is_demo=False, is_scripted=True, problem="")
 
 
 _renderings: dict[tuple[UUID, str, int], asyncio.Task[tuple[Page, str]]] = {}

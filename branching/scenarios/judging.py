@@ -126,7 +126,7 @@ def _verdict(what: str, expected: Any, got: Any) -> Verdict:
 
 
 def _said(value: Any) -> str:
-    return "\n".join(each or "–" for each in value) if isinstance(value, list) else str(value)
+    return "\n".join(each or "–" for each in value or [""]) if isinstance(value, list) else str(value) or "–"
 
 
 def _same(expected: Any, got: Any) -> bool:
