@@ -40,8 +40,8 @@ class Player:
     def __init__(self, stage: Stage, thread: Thread, scenario: Scenario, *, by: Any = None) -> None:
         self.stage, self.thread, self.scenario, self.by = stage, thread, scenario, by
         self.known: dict[str, str] = {}
-        self._deaf: dict[int, int] = {}
-        """Tabs that hear nothing any more, with the number that their page was drawn with."""
+        self._deaf: dict[int, ThreadView] = {}
+        """Tabs that hear nothing any more, with what they still show."""
 
     async def play(self) -> list[Outcome]:
         """All steps, and at the end whether the books are in order. Ends at the first that could not be done."""
@@ -182,7 +182,7 @@ class Player:
         await self._answer(step, {"type": "reject", "reason": step.reason})
 
     async def _answer(self, step: Step, answer: dict[str, Any]) -> None:
-        waiting = (await self._view()).waiting
+        waiting = (await self._page_of(step)).waiting
         asked = waiting if step.every else waiting[step.question - 1 : step.question]
         if not asked:
             raise Stuck(f"There is no question {step.question} here.")
@@ -206,7 +206,7 @@ class Player:
         """What a page would show is read anew after each step."""
 
     async def _deafen(self, step: Step) -> None:
-        self._deaf[step.tab] = (await self._view()).head_version
+        self._deaf[step.tab] = await self._view()
 
     async def _hear(self, step: Step) -> None:
         self._deaf.pop(step.tab, None)
@@ -222,9 +222,11 @@ class Player:
 
     async def _page(self, step: Step) -> dict[str, Any]:
         """What every command carries."""
-        drawn = self._deaf.get(step.tab)
-        version = (await self._view()).head_version if drawn is None else drawn
-        return {"head_version": version, "key": uuid.uuid4().hex}
+        return {"head_version": (await self._page_of(step)).head_version, "key": uuid.uuid4().hex}
+
+    async def _page_of(self, step: Step) -> ThreadView:
+        """What the tab shows in which the step is done."""
+        return self._deaf.get(step.tab) or await self._view()
 
     async def _view(self) -> ThreadView:
         return await transcript.read(self.thread.pk)
@@ -237,7 +239,7 @@ class Player:
 
     async def _on_screen(self, step: Step) -> Version | OpenReply:
         """The message that the step is about."""
-        view = await self._view()
+        view = await self._page_of(step)
         places: list[Any] = [*view.versions, *([view.pending] if view.pending else [])]
         places += [view.open_reply] if view.open_reply and view.open_reply.state != "missing" else []
         if step.message < 0 and len(places) >= -step.message:

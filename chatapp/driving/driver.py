@@ -55,21 +55,24 @@ class Driver:
                 await context.close()
 
     async def _begin(self) -> None:
-        """A new thread that plays the scenario, begun on the page of scenarios."""
+        """A new thread that plays the scenario. Made by request, which is quicker than by the page of scenarios."""
         page = await self._new_page()
-        response = await page.goto("/scenarios/")
-        if "/login/" in page.url:
+        response = await page.request.get("/scenarios/")
+        if "/login/" in response.url:
             await self._log_in(page)
-            response = await page.goto("/scenarios/")
+            response = await page.request.get("/scenarios/")
         if response.status == 404:
             raise Stuck(f"{self.server.url} plays no scenarios: start it with QA_SCENARIOS=1.")
-        await page.fill("[name=source]", self.source)
-        await page.click("[data-action=begin-scenario]")
         tab = self.tabs[1] = Tab(page)
-        if 1 in self._deaf:
+        made = await tab.post("/scenarios/", source=self.source, then="chat")
+        if "/threads/" not in made.url:
+            raise Stuck(f"{self.server.url} does not take this scenario (status {made.status}).")
+        await self._ready(1, tab, made.url)
+
+    async def _ready(self, number: int, tab: Tab, url: str) -> None:
+        if number in self._deaf:
             await tab.tap()
-            await page.reload()
-        await tab.connected()
+        await tab.open(url)
 
     async def _new_page(self, **options: Any) -> Any:
         context = await self.browser.new_context(base_url=self.server.url, locale="en-US", viewport=SIZE, **options)
@@ -83,6 +86,7 @@ class Driver:
             raise Stuck(
                 f"{self.server.url} lets nobody in without an account: give --user, and the password in the environment."
             )
+        await page.goto("/login/")
         await page.fill("input[name=username]", self.server.login[0])
         await page.fill("input[name=password]", self.server.login[1])
         await page.press("input[name=password]", "Enter")
@@ -94,10 +98,8 @@ class Driver:
             first = self.tabs[1]
             # Chromium all but stops a tab that another one hides.
             page = await self._new_page(storage_state=await first.page.context.storage_state())
-            self.tabs[number] = tab = Tab(page)
-            if number in self._deaf:
-                await tab.tap()
-            await tab.open(first.url)
+            self.tabs[number] = Tab(page)
+            await self._ready(number, self.tabs[number], first.url)
         return self.tabs[number]
 
     async def _step(self, at: int) -> Outcome:
@@ -253,7 +255,7 @@ class Driver:
         return f"[data-question='{cards[step.question - 1]}']"
 
     async def _release(self, step: Step, tab: Tab) -> None:
-        await tab.post("scenario/release/")
+        await tab.post(f"{tab.url}scenario/release/")
 
     async def _interrupt(self, step: Step, tab: Tab) -> None:
         raise Stuck("A browser can't break a reply off: this is played in the server alone.")

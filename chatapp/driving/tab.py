@@ -45,7 +45,7 @@ SCREEN = """() => {
     };
 }"""
 
-HARMLESS = re.compile(r"status of 4(04|09|22)|WebSocket|htmx:ws:error|ERR_FAILED|net::ERR_ABORTED")
+HARMLESS = re.compile(r"status of 4(09|22)|WebSocket|htmx:ws:error|ERR_FAILED|ERR_ABORTED|Failed to fetch")
 """What a page may log when a command is refused, or a line is cut on purpose."""
 
 
@@ -132,10 +132,11 @@ class Tab:
         slots = await self.page.locator("article[data-message-id]").evaluate_all("all => all.map(a => a.dataset.slot)")
         return slots.index(str(number)) if str(number) in slots else None
 
-    async def post(self, path: str) -> None:
-        """A command by hand, as this page's person."""
+    async def post(self, url: str, **form: str) -> Any:
+        """The response to a command that is given by hand, as this page's person."""
         cookies = {cookie["name"]: cookie["value"] for cookie in await self.page.context.cookies()}
-        await self.page.request.post(f"{self.url}{path}", headers={"X-CSRFToken": cookies.get("csrftoken", "")})
+        token = {"X-CSRFToken": cookies.get("csrftoken", "")}
+        return await self.page.request.post(url, form=form, headers=token)
 
 
 async def until(condition: Any, *, patience: float = PATIENCE) -> bool:

@@ -19,6 +19,9 @@ from chatapp.driving.driver import Driver, Server
 from chatapp.driving.report import Played
 from chatapp.driving.tab import PATIENCE, Stuck, Tab
 
+AT_ONCE = 2
+"""Scenarios that are played beside each other: each is somebody else, in a conversation of their own."""
+
 PASSWORD = "SCENARIOS_PASSWORD"
 
 INSTALL = (
@@ -74,12 +77,17 @@ class Command(BaseCommand):
                 browser = await playwright.chromium.launch(headless=not show, **_program())
             except Error as error:
                 raise CommandError(f"{INSTALL}\n{error}") from None
-            for each in played:
-                try:
-                    await self._one(browser, each, folder, server)
-                except (Stuck, Error) as error:
-                    each.trouble = str(error).split("\n")[0]
-                self._tell(each)
+            gate = asyncio.Semaphore(AT_ONCE)
+
+            async def one(each: Played) -> None:
+                async with gate:
+                    try:
+                        await self._one(browser, each, folder, server)
+                    except (Stuck, Error) as error:
+                        each.trouble = str(error).split("\n")[0]
+                    self._tell(each)
+
+            await asyncio.gather(*map(one, played))
             await browser.close()
 
     async def _one(self, browser: Any, played: Played, folder: Path, server: Server) -> None:
