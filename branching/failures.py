@@ -35,8 +35,8 @@ SENTENCES = {
         "Check CHAT_MODEL and what it needs on the server, then press Retry."
     ),
     "script": _(
-        "This conversation plays a scenario, and the scenario has no reply for this; or scenarios are not played on "
-        "this server. Your message is kept."
+        "This conversation plays a scenario, and that has no reply for this, or this server plays none. "
+        "Your message is kept. Edit the scenario, or go on in another conversation."
     ),
     "model": _("The model's provider reported an error. Your message is kept. Press Retry in a moment."),
     "graph": _("The assistant itself failed: this is a fault in its program. Your message is kept. Press Retry."),

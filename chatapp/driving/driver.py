@@ -83,9 +83,7 @@ class Driver:
 
     async def _log_in(self, page: Any) -> None:
         if self.server.login is None:
-            raise Stuck(
-                f"{self.server.url} lets nobody in without an account: give --user, and the password in the environment."
-            )
+            raise Stuck(f"{self.server.url} lets nobody in without an account: say with --user whom to log in.")
         await page.goto("/login/")
         await page.fill("input[name=username]", self.server.login[0])
         await page.fill("input[name=password]", self.server.login[1])

@@ -139,3 +139,29 @@ async def test_a_play_is_missing_for_anybody_else_and_on_a_thread_that_has_none(
             assert (await who.post(f"{thread.url}scenario/{path}")).status_code == 404
     assert (await client.get(f"{play.url}scenario.toml")).status_code == 404
     assert not (await plays.of(play.thread.pk)).outcomes
+
+
+INTERRUPTED = (
+    SOURCE.replace('do = "release"', 'do = "interrupt"').split('[step.expect]\nshown = ["q", "One two')[0]
+    + """
+[step.expect]
+open = "lost"
+run_state = "failed"
+[[step]]
+do = "retry"
+[step.expect]
+run_state = "running"
+[[step]]
+do = "stop"
+[step.expect]
+states = ["done", "stopped"]
+"""
+)
+
+
+async def test_a_reply_is_broken_off_as_by_a_server_that_goes_down_and_resumed(tab: Tab) -> None:
+    play = await begun(
+        tab, source=INTERRUPTED.replace("hold_at_token = 1", "hold_at_token = 1\ntimes = 2"), then="play"
+    )
+    await over(play)
+    assert 'data-play="held"' in await page(play)

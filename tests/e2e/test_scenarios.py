@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.async_api import expect
 
+from tests.e2e.conftest import NewPage
+from tests.e2e.pages import Chat
 from tests.e2e.server import ROOT, Server
 
 WRONG = """
@@ -67,3 +70,57 @@ async def test_a_server_that_plays_none_says_what_to_do(server: Server, tmp_path
     (tmp_path / "wrong.toml").write_text(WRONG)
     done = await run(server, str(tmp_path / "wrong.toml"), "--report", str(tmp_path / "report"))
     assert done.returncode == 1 and "start it with QA_SCENARIOS=1" in done.stdout
+
+
+async def test_what_is_done_on_a_page_is_handed_over_as_a_file_that_does_it_again(
+    playing: Server, new_page: NewPage, tmp_path: Path
+) -> None:
+    """With the demo model: its answers are the script, whatever answers where the file is played."""
+    page = await new_page(base_url=playing.url)
+    chat = await Chat.begin(page, "chat")
+    await chat.say("Why is the sky blue?")
+    await chat.regenerate(1)
+    await chat.step(1, "previous")
+    await chat.send("/long 600")
+    await expect(chat.live).not_to_be_empty()
+    await chat.stop()
+    await chat.edit(0, "And the sea?")
+    await chat.undo()
+    shown = [row.text for row in await chat.rows()]
+    await page.locator(".topbar [data-action=time-machine]").click()
+    async with page.expect_download() as coming:
+        await page.locator("[data-action=record]").click()
+    file = tmp_path / "mine.toml"
+    await (await coming.value).save_as(file)
+    assert re.findall(r'do = "([a-z]+)"', file.read_text()) == [
+        "send",
+        "regenerate",
+        "previous",
+        "send",
+        "stop",
+        "edit",
+        "undo",
+    ]
+    assert len(shown) == 4
+    done = await run(playing, str(file), "--report", str(tmp_path / "report"))
+    assert done.returncode == 0, done.stdout + done.stderr + file.read_text()
+
+
+async def test_one_is_played_in_the_server_step_by_step_and_then_looked_at(playing: Server, new_page: NewPage) -> None:
+    page = await new_page(base_url=playing.url)
+    await Chat.begin(page)
+    await page.locator(".topbar [data-action=time-machine]").click()
+    await page.locator("[data-action=scenarios]").click()
+    await page.locator("[data-scenario=case-47-stop] [data-action=step-scenario]").click()
+    await page.locator("[data-action=next-step]").click()
+    steps = page.locator(".play__step")
+    await expect(steps.first).to_have_attribute("data-outcome", "holds")
+    await expect(steps.nth(1)).to_have_attribute("data-outcome", "next")
+    session = await page.context.storage_state()
+    address = page.url.removesuffix("scenario/")
+    other = await Chat.open(await new_page(storage_state=session, base_url=playing.url), address)
+    await expect(other.live).to_have_text("One two three four")
+    await page.locator("[data-action=play-rest]").click()
+    await expect(page.locator("[data-play=held]")).to_be_visible()
+    await expect(other.texts).to_have_text(["count", "One two three four", "go on", "On from what was stopped."])
+    await expect(page.locator("[data-outcome=holds]")).to_have_count(7)
