@@ -77,8 +77,11 @@ class Models:
         return ("", *self.others)
 
     def of(self, name: str) -> Models:
-        """What was chosen by this name. Where it is offered no more, a model that says so when it is called."""
-        if not name:
+        """What was chosen by this name. Where it is offered no more, a model that says so when it is called.
+
+        A script is not to be chosen away.
+        """
+        if not name or self.is_scripted:
             return self
         return self.others.get(name) or _gone(name)
 

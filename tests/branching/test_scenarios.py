@@ -169,3 +169,10 @@ def test_every_case_that_is_marked_is_in_the_starting_set() -> None:
     assert {1, 2, 14, 15, 16, 30, 33, 44, 47, 48, 59, 76, 77, 87} <= told
     table = (FILES[0].parent / "README.md").read_text()
     assert not [path.stem for path in FILES if f"`{path.stem}`" not in table]
+
+
+async def test_a_script_is_not_chosen_away(stage: BareStage, alice: User) -> None:
+    thread = await plays.begin(alice, file())
+    await Thread.objects.filter(pk=thread.pk).aupdate(model="openai:gpt-5")
+    outcomes = await Player(stage, thread, reading.read(file(expect='shown = ["q", "*"]')), by=alice).play()
+    assert not said(outcomes)
