@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -35,18 +34,26 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Listed:
-    """A scenario of the starting set."""
+    """A file of the starting set."""
 
     name: str
     source: str
-    scenario: Scenario
+    scenario: Scenario | None
+    problem: str = ""
+    """What is wrong with the file, where it holds no scenario."""
 
 
-@cache
-def starting_set() -> Sequence[Listed]:
-    """What is in `FOLDER`, in the order of the names."""
-    files = sorted(FOLDER.glob("*.toml"))
-    return [Listed(file.stem, source := file.read_text(), reading.read(source, file.name)) for file in files]
+def starting_set() -> list[Listed]:
+    """What is in `FOLDER`, in the order of the names; read anew each time, for whoever is writing one."""
+    return [_listed(file) for file in sorted(FOLDER.glob("*.toml"))]
+
+
+def _listed(file: Path) -> Listed:
+    source = file.read_text(encoding="utf-8", errors="replace")
+    try:
+        return Listed(file.stem, source, reading.read(source, file.name))
+    except BadScenario as error:
+        return Listed(file.stem, source, None, str(error))
 
 
 def listed(name: str) -> Listed:

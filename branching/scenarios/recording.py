@@ -13,12 +13,15 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from branching import actions, ancestry, assistants, index, transcript
+from branching import actions, assistants, index
 from branching.database import on_database
 from branching.exceptions import NotRecordable
 from branching.models import Action, HeadMove, IndexedCheckpoint, Message, Run, Thread
-from branching.scenarios.form import ASSISTANT_OF_MOST, Expect, Scenario, Script, Step
+from branching.scenarios import writing
+from branching.scenarios.form import Expect, Scenario, Script, Step
 from branching.scenarios.lines import Lines
+from branching.scenarios.reading import SIZE_MAX, STEPS_MAX
+from branching.scenarios.screens import Screens
 
 OF_RUNS = ("send", "replay", "edit", "answer")
 """Why HEAD moves that begin with a run."""
@@ -26,26 +29,29 @@ OF_RUNS = ("send", "replay", "edit", "answer")
 
 async def record(thread: Thread) -> Scenario:
     """The scenario that does again what was done in this thread. Raises `NotRecordable`."""
-    steps, script = await _told(thread)
-    rows = (await transcript.read(thread.pk)).versions
-    last = Expect(
-        shown=tuple(row.text for row in rows),
-        versions=tuple(f"{row.position}/{row.total}" if row.has_siblings else "" for row in rows),
-    )
-    if steps[-1].expect.shown is None and (await transcript.read(thread.pk)).open_reply is None:
-        steps[-1] = replace(steps[-1], expect=last)
-    title = thread.title or gettext("A conversation")
-    return Scenario(title=title, assistant=thread.assistant or ASSISTANT_OF_MOST, script=script, steps=tuple(steps))
+    scenario = await _told(thread)
+    if _is_too_long(scenario):
+        scenario = replace(scenario, steps=tuple(replace(step, expect=Expect()) for step in scenario.steps))
+    if _is_too_long(scenario):
+        raise NotRecordable(gettext("More was done in this conversation than a scenario can tell."))
+    return scenario
+
+
+def _is_too_long(scenario: Scenario) -> bool:
+    return len(writing.write(scenario)) > SIZE_MAX
 
 
 @on_database
-def _told(thread: Thread) -> tuple[list[Step], Script]:
+def _told(thread: Thread) -> Scenario:
+    if thread.moves.count() + thread.runs.count() > STEPS_MAX:
+        raise NotRecordable(gettext("More was done in this conversation than a scenario can tell."))
     recorder = _Recorder(thread)
     recorder.check()
     steps = recorder.steps()
     if not steps:
         raise NotRecordable
-    return steps, Script(recorder.lines.replies)
+    title = thread.title or gettext("A conversation")
+    return Scenario(title, assistant=thread.assistant, script=Script(recorder.lines.replies), steps=tuple(steps))
 
 
 @dataclass
@@ -72,6 +78,7 @@ class _Recorder:
         self.numbers = {checkpoint_id: number for number, checkpoint_id in enumerate(self.rows, 1)}
         self.answered = list(Action.objects.filter(thread=thread, answer__isnull=False).order_by("answered_at", "id"))
         self.said: set[str] = set()
+        self.screens = Screens(thread)
         self.lines = Lines(thread, self.rows, self._held())
 
     def check(self) -> None:
@@ -129,10 +136,9 @@ class _Recorder:
         here = self.rows.get(move.origin) if move else None
         depth = (base.message.depth if base.message else 0) + (2 if base.next == [index.START] else 1)
         shown = here.message if here else None
-        if shown and shown.depth >= depth:
-            path = _path(shown, depth)
-            if index.base_of(path[0]) == base:
-                return self._regenerate(path)
+        path = self.screens.path(shown.pk)[depth - 1 :] if shown else []
+        if path and index.base_of(path[0]) == base:
+            return self._regenerate(path)
         was_asked = here is not None and actions.asked_at(self.thread.pk, here.checkpoint_id).exists()
         if was_asked and here.origin_id == base.checkpoint_id:
             return Step("decide-again")
@@ -190,21 +196,19 @@ class _Recorder:
         return Step("show", checkpoint=self.numbers[target])
 
     def _arrow(self, move: HeadMove) -> Step | None:
-        chosen = Message.objects.filter(pk=move.chosen).first()
-        here = self.rows.get(move.origin)
-        shown = here.message if here else None
-        if chosen is None:
+        chosen, here = self.screens.messages.get(move.chosen), self.rows.get(move.origin)
+        if chosen is None or here is None:
             return None
-        beside = Message.objects.filter(thread=self.thread, parent=chosen.parent).order_by("pk")
-        siblings = list(beside.filter(created_at__lte=move.at).values_list("pk", flat=True))
-        own = ancestry.ancestor(shown, chosen.depth) if shown and shown.depth >= chosen.depth else None
+        siblings = self.screens.siblings(chosen, move.at)
+        above = self.screens.path(here.message_id)
+        own = above[chosen.depth - 1] if len(above) >= chosen.depth else None
         if own in siblings:
-            is_beside = abs(siblings.index(own) - siblings.index(chosen.pk)) == 1
-            return Step("previous" if chosen.pk < own else "next", message=chosen.depth) if is_beside else None
+            is_beside = abs(siblings.index(own) - siblings.index(chosen)) == 1
+            return Step("previous" if chosen.pk < own.pk else "next", message=chosen.depth) if is_beside else None
         # From a reply that was not there yet: the log says where its run has got to since.
-        is_later = beside.filter(pk=own).exists()
-        is_open = here is not None and (is_later or (shown == chosen.parent and here.next not in ([], [index.START])))
-        return Step("previous", message=chosen.depth) if is_open and siblings[-1] == chosen.pk else None
+        is_later = own in self.screens.siblings(chosen)
+        is_open = is_later or (here.message_id == chosen.parent_id and here.next not in ([], [index.START]))
+        return Step("previous", message=chosen.depth) if is_open and siblings[-1] == chosen else None
 
     # What ended what was begun
 
@@ -235,29 +239,14 @@ class _Recorder:
         if event.run and event.step.do not in ("interrupt", "release") and event.run.kind != "edit":
             is_certain = event.run.status == Run.Status.DONE and event.run.pk not in self.lines.held
             head = event.run.tip if is_certain else None
+        if until is None:
+            head = self.thread.head
         row = self.rows.get(head)
         if row is None or row.next or row.message is None:
             return Expect()
-        path = _path(row.message, 1)
-        shown = tuple(message.text if message.kind != "tool" else "*" for message in path)
-        if any(run.pk in self.lines.held and run.created_at < event.at < run.ended_at for run in self.runs):
-            return Expect(shown)  # whether the reply that is held counts already, nobody has written down
-        return Expect(shown, tuple(_place(message, until) for message in path))
-
-
-def _path(last: Message, depth: int) -> list[Message]:
-    """The messages from this depth on to `last`."""
-    found = Message.objects.in_bulk(ancestry.path(last, depth))
-    return sorted(found.values(), key=lambda message: message.depth)
-
-
-def _place(message: Message, until: datetime | None) -> str:
-    """Which of its siblings it was at that time."""
-    siblings = Message.objects.filter(thread=message.thread_id, parent=message.parent_id)
-    if until:
-        siblings = siblings.filter(created_at__lt=until)
-    total = siblings.count()
-    return f"{siblings.filter(pk__lte=message.pk).count()}/{total}" if total > 1 else ""
+        # Whether a reply that is held counts already, nobody has written down.
+        is_held = any(run.pk in self.lines.held and run.created_at < event.at < run.ended_at for run in self.runs)
+        return self.screens.expect(row.message_id, until, counts=not is_held)
 
 
 def _joined(events: Sequence[_Event]) -> Iterator[_Event]:

@@ -151,3 +151,28 @@ def test_any_text_is_written_so_that_it_is_read_as_it_was(text: str) -> None:
     reply = Reply(text, to=text, calls=(ToolCall(text, {text: [1, True, 2.5, {"x": text}]}),))
     scenario = Scenario("A title", text, script=Script((reply,), 0.5), cases=(1, 2), steps=steps)
     assert reading.read(writing.write(scenario)) == scenario
+
+
+async def test_of_a_long_thread_the_end_is_on_screen_and_nothing_is_said_of_the_rest(story: Story, alice: User) -> None:
+    for turn in range(30):
+        await story.send(f"{turn} " + "long " * 30)
+    recorded = await recording.record(await Thread.objects.aget(pk=story.thread.pk))
+    assert recorded.steps[0].expect.shown[0] == "0 " + ("long " * 30)[:78].rstrip() + "…"
+    assert [bool(step.expect.shown) for step in recorded.steps] == [True] * 25 + [False] * 5
+    thread, wrong = await again(story, alice)
+    assert not wrong, "\n".join(wrong)
+    assert await shape(thread) == await shape(story.thread)
+
+
+async def test_more_than_a_scenario_can_hold_is_refused(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    await story.send("a")
+    await story.send("b")
+    monkeypatch.setattr(recording, "SIZE_MAX", 250)
+    thread = await Thread.objects.aget(pk=story.thread.pk)
+    assert not any(step.expect.said() for step in (await recording.record(thread)).steps)
+    monkeypatch.setattr(recording, "SIZE_MAX", 20)
+    with pytest.raises(NotRecordable, match="More was done"):
+        await recording.record(thread)
+    monkeypatch.setattr(recording, "STEPS_MAX", 3)
+    with pytest.raises(NotRecordable, match="More was done"):
+        await recording.record(thread)
