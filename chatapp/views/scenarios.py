@@ -81,6 +81,7 @@ async def _index(request: PersonRequest, *, status: int = 200, error: str = "", 
 @never_cache
 @where_scenarios_are_played
 @person_required
+@answers_errors
 async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
     """The scenario that a thread plays: each step, and what came of it."""
     thread, play = await _play_or_404(request, thread_id)
@@ -93,6 +94,7 @@ async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
 @require_POST
 @where_scenarios_are_played
 @person_required
+@answers_errors
 async def play(request: PersonRequest, thread_id: UUID) -> HttpResponse:
     """Play the next step, or all that are left."""
     thread, play = await _play_or_404(request, thread_id)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from branching.assistants.concierge import clock
 from branching.exceptions import BadScenario
 from branching.scenarios import reading
-from branching.scenarios.form import ACTIONS, ALWAYS
+from branching.scenarios.form import ACTIONS, ALWAYS, ERRORS
 
 GOOD = """
 title = "A scenario"
@@ -73,3 +75,18 @@ def test_where_a_text_looks_like_a_header_no_line_is_named_rather_than_a_wrong_o
 
 def test_every_action_takes_what_every_step_may_have() -> None:
     assert not {do for do, (needed, allowed) in ACTIONS.items() if ALWAYS & (needed | allowed)}
+
+
+DOC = (Path(__file__).resolve().parents[2] / "docs" / "scenarios.md").read_text()
+
+
+def test_the_document_names_every_key_and_action() -> None:
+    keys = {*reading.TOP, *reading.MODEL, *reading.REPLY, *reading.CALL, *reading.STEP, *reading.EXPECT}
+    prose = re.sub(r"```.*?```", "", DOC, flags=re.DOTALL)
+    named = set(re.findall(r"[a-z_-]+", " ".join(re.findall(r"`([^`]+)`", prose))))
+    assert not {*keys, *ACTIONS, *ERRORS, *reading.STATES, *reading.RUN_STATES} - named
+
+
+def test_the_example_of_the_document_is_a_scenario() -> None:
+    [example] = re.findall(r"```toml\n(.*?)```", DOC, re.DOTALL)
+    assert [step.do for step in reading.read(example).steps] == ["send", "stop", "regenerate"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 
 from branching import commands, importing, threads, transcript
 from branching.database import on_database
-from branching.exceptions import NotRecordable
+from branching.exceptions import BranchingError, NotRecordable
 from branching.forks import Update
 from branching.models import Booking, Thread
 from branching.scenarios import plays, reading, recording, writing
@@ -19,7 +22,7 @@ from branching.scenarios.form import Expect, Reply, Scenario, Script, Step, Tool
 from branching.scenarios.playing import Player
 from branching.scenarios.stage import BareStage
 from tests.branching.conftest import Story, answers, is_token
-from tests.branching.desk import BOTH, NO, SUITE, YES, Guest
+from tests.branching.desk import BOTH, NO, STANDARD, SUITE, YES, Guest
 from tests.branching.desk import guest as guest
 from tests.branching.models import Scripted
 from tests.branching.wander import Wanderer, said
@@ -176,3 +179,72 @@ async def test_more_than_a_scenario_can_hold_is_refused(story: Story, monkeypatc
     monkeypatch.setattr(recording, "STEPS_MAX", 3)
     with pytest.raises(NotRecordable, match="More was done"):
         await recording.record(thread)
+
+
+@dataclass
+class DeskWanderer:
+    """A guest at the desk who does this and that, as the page offers it."""
+
+    guest: Guest
+    chance: random.Random
+
+    async def wander(self, steps: int) -> None:
+        await self.guest.send(SUITE)
+        for _ in range(steps):
+            with suppress(BranchingError):  # what can't be done here is not done
+                await getattr(self, f"_{self.chance.choice(DOINGS_AT_THE_DESK)}")()
+
+    async def _send(self) -> None:
+        await self.guest.send(self.chance.choice((SUITE, STANDARD, BOTH, "never mind")))
+
+    async def _answer(self) -> None:
+        waiting = await self.guest.waiting()
+        answer = self.chance.choice([YES, YES, NO, {"type": "edit", "arguments": {"nights": "1"}}])
+        count = len(waiting) if answer in (YES, NO) and self.chance.random() < 0.3 else 1
+        if waiting:
+            await self.guest.answer(*[answer] * count)
+
+    async def _decide(self) -> None:
+        if actions := [each for each in await self.guest.actions() if each.payload]:
+            place = self.chance.choice(actions).checkpoint_id
+            await self.guest.go(place)
+            await self.guest.decide_again(place)
+
+    async def _replay(self, *kinds: str, **more: Any) -> None:
+        replies = [each for each in (await self.guest.view()).versions if each.kind in (kinds or ("ai",))]
+        if replies:
+            await self.guest.replay(self.chance.choice(replies), **more)
+
+    async def _again(self) -> None:
+        await self._replay("ai", "tool", whole=False)
+
+    async def _edit(self) -> None:
+        mine = [each for each in (await self.guest.view()).versions if each.kind == "human"]
+        if mine:
+            await self.guest.edit(self.chance.choice(mine), self.chance.choice((SUITE, STANDARD, BOTH)))
+
+    async def _switch(self) -> None:
+        beside = [pk for each in (await self.guest.view()).versions for pk in (each.previous, each.next) if pk]
+        if beside:
+            await self.guest.switch(self.chance.choice(beside))
+
+    async def _undo(self) -> None:
+        await self.guest.undo()
+
+    async def _resume(self) -> None:
+        await self.guest.resume()
+
+
+DOINGS_AT_THE_DESK = ["send", "send", "decide", "replay", "again", "edit", "switch", "switch", "undo", "resume"]
+DOINGS_AT_THE_DESK += ["answer"] * 6
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_any_story_at_the_desk_is_told_again(guest: Guest, alice: User, seed: int) -> None:
+    """Questions answered one by one and together, with changes, and decided again; what is booked is as much."""
+    await DeskWanderer(guest, random.Random(seed)).wander(12)
+    thread, wrong = await again(guest, alice)
+    assert not wrong, "\n".join(wrong)
+    assert [row[0::2] for row in await shape(thread)] == [row[0::2] for row in await shape(guest.thread)]
+    assert len(await guest.bookings()) == await Booking.objects.filter(thread=thread).acount()
+    assert (await transcript.read(thread.pk)).run_state == (await guest.view()).run_state

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import AsyncClient
 
-from branching.models import Thread
+from branching.models import Play, Thread
 from branching.scenarios import plays, reading
 from chatapp import engine, stage
 from tests.chatapp.conftest import Tab
@@ -165,3 +165,11 @@ async def test_a_reply_is_broken_off_as_by_a_server_that_goes_down_and_resumed(t
     )
     await over(play)
     assert 'data-play="held"' in await page(play)
+
+
+async def test_a_play_whose_file_is_read_no_more_says_so(tab: Tab) -> None:
+    """As after an upgrade that has given a key another name."""
+    play = await begun(tab)
+    await Play.objects.filter(pk=play.thread.pk).aupdate(source="title = 1")
+    assert (await tab.client.get(f"{play.url}scenario/")).status_code == 422
+    assert (await tab.client.get(play.url)).status_code == 200
