@@ -87,8 +87,10 @@ class Driver:
         await page.goto("/login/")
         await page.fill("input[name=username]", self.server.login[0])
         await page.fill("input[name=password]", self.server.login[1])
-        await page.press("input[name=password]", "Enter")
-        await page.wait_for_url(lambda url: "/login/" not in url)
+        async with page.expect_navigation():
+            await page.press("input[name=password]", "Enter")
+        if "/login/" in page.url:
+            raise Stuck(f"{self.server.url} does not let {self.server.login[0]} in with this password.")
 
     async def _tab(self, number: int) -> Tab:
         """The window of this number, opened if need be: of the same person, in a window of its own."""
