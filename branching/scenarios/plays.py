@@ -114,12 +114,12 @@ def facts(thread_id: UUID) -> Facts:
     """How things stand."""
     counted = Thread.objects.annotate(count=Count("checkpoints")).get(pk=thread_id)
     play = Play.objects.filter(pk=thread_id).first()
-    active = Run.objects.filter(thread_id=thread_id, status__in=Run.ACTIVE).first()
+    active = [run for run in Run.objects.filter(thread_id=thread_id, status__in=Run.ACTIVE) if not run.is_lost]
     calls = play.calls if play else []
     return Facts(
         head=counted.head,
-        running=active is not None and not active.is_lost,
-        held=bool(play and active and play.held_run == active.pk),
+        running=bool(active),
+        held=play is not None and play.held_run in [run.pk for run in active],
         checkpoints=counted.count,
         bookings=Booking.objects.filter(Q(cancelled_at=None), thread_id=thread_id).count(),
         calls=len(calls),

@@ -93,6 +93,8 @@ class _Recorder:
             raise NotRecordable(gettext("Parts of this conversation were deleted, or had to be put right."))
         if any(run.kind == "fork" for run in self.runs):
             raise NotRecordable(gettext("The state of this conversation was changed by hand."))
+        if any(run.beside_id for run in self.runs):
+            raise NotRecordable(gettext("Several versions were written at once here: which was first is chance."))
         if any(run.status in Run.ACTIVE and not run.is_lost for run in self.runs):
             raise NotRecordable(gettext("A reply is still being written."))
 

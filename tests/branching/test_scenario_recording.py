@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from branching import commands, importing, threads, transcript
+from branching import commands, importing, several, threads, transcript
 from branching.database import on_database
 from branching.exceptions import BranchingError, NotRecordable
 from branching.forks import Update
@@ -248,3 +248,13 @@ async def test_any_story_at_the_desk_is_told_again(guest: Guest, alice: User, se
     assert [row[0::2] for row in await shape(thread)] == [row[0::2] for row in await shape(guest.thread)]
     assert len(await guest.bookings()) == await Booking.objects.filter(thread=thread).acount()
     assert (await transcript.read(thread.pk)).run_state == (await guest.view()).run_state
+
+
+async def test_several_versions_at_once_are_no_scenario(story: Story) -> None:
+    await story.send("a")
+    view = await story.view()
+    given = {"message": view.versions[1].pk, "count": 2, "head_version": view.head_version}
+    for run in await several.begin(story.engine, story.thread.pk, **given):
+        await story.play(run)
+    with pytest.raises(NotRecordable, match="at once"):
+        await recording.record(story.thread)
