@@ -25,7 +25,10 @@ from branching.scenarios.stage import Stage
 from branching.types import OpenReply, ThreadView, Version
 
 PATIENCE = 10.0
-"""Seconds that a step may take to come to rest, and what is expected to come about."""
+"""Seconds that what is expected may take to come about."""
+
+LONGEST = 60.0
+"""Seconds that a step may take to come to rest."""
 
 LOOK = 0.02
 
@@ -59,7 +62,7 @@ class Player:
         step, before, started = self.scenario.steps[at], await plays.facts(self.thread.pk), time.monotonic()
         try:
             notice = await self._do(step)
-            await self._rest(step, before)
+            await self._rest(step)
         except Stuck as stuck:
             return Outcome(at, time.monotonic() - started, stuck=str(stuck))
         finally:
@@ -86,12 +89,12 @@ class Player:
                     return str(error)
         return ""
 
-    async def _rest(self, step: Step, before: Facts) -> None:
+    async def _rest(self, step: Step) -> None:
         """Wait until nothing goes on by itself."""
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + LONGEST
         while step.wait and not (await plays.facts(self.thread.pk)).is_at_rest:
             if time.monotonic() > until:
-                raise Stuck(f"After {PATIENCE:g} seconds the reply is still being written.")
+                raise Stuck(f"After {LONGEST:g} seconds the reply is still being written.")
             await asyncio.sleep(LOOK)
 
     async def _look(self, step: Step, before: Facts, notice: str, seconds: float) -> tuple[Seen, tuple[Verdict, ...]]:

@@ -11,7 +11,7 @@ from typing import Any
 from branching.scenarios.form import Scenario, Step
 from branching.scenarios.judging import Outcome, Seen, Verdict, judge, remember
 from branching.scenarios.plays import Facts
-from chatapp.driving.tab import COUNT_COMMANDS, LOOK, PATIENCE, Stuck, Tab, until
+from chatapp.driving.tab import COUNT_COMMANDS, LONGEST, LOOK, PATIENCE, Stuck, Tab, until
 
 SIZE = {"width": 1280, "height": 860}
 
@@ -109,8 +109,8 @@ class Driver:
         try:
             for _ in range(step.times):
                 await getattr(self, f"_{step.do.replace('-', '_')}")(step, tab)
-            if step.wait and not await until(lambda: _is_at_rest(tab)):
-                raise Stuck(f"After {PATIENCE:g} seconds the reply is still being written.")
+            if step.wait and not await until(lambda: _is_at_rest(tab), patience=LONGEST):
+                raise Stuck(f"After {LONGEST:g} seconds the reply is still being written.")
         except Exception as error:
             if not isinstance(error, Stuck) and type(error).__module__.split(".")[0] != "playwright":
                 raise

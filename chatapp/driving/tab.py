@@ -11,7 +11,10 @@ from branching.scenarios.judging import Row
 from branching.scenarios.plays import Facts
 
 PATIENCE = 10.0
-"""Seconds that a step may take to come to rest, and what is expected to come about."""
+"""Seconds that what is expected may take to come about, and an element of the page to be there."""
+
+LONGEST = 60.0
+"""Seconds that a step may take to come to rest."""
 
 LOOK = 0.05
 

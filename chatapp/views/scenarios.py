@@ -25,6 +25,11 @@ from chatapp import stage, stream
 from chatapp.accounts import person_required
 from chatapp.http import AsyncView, PersonRequest, answers_errors, sidebar, status_of, thread_or_404
 
+RECORDED = """\
+# What was done in a conversation, with what its model answered. docs/scenarios.md tells how to play it.
+
+"""
+
 
 def where_scenarios_are_played(view: AsyncView) -> AsyncView:
     """The page is there only where `QA_SCENARIOS` is on."""
@@ -138,7 +143,7 @@ async def record(request: PersonRequest, thread_id: UUID) -> HttpResponse:
     """What was done in the thread, as a scenario that does it again."""
     thread = await thread_or_404(request, thread_id)
     try:
-        source = writing.write(await recording.record(thread))
+        source = RECORDED + writing.write(await recording.record(thread))
     except NotRecordable as error:
         context = {"thread": thread, "assistant": assistants.get(thread.assistant), "error": gettext(str(error))}
         return render(request, "scenarios/refused.html", {**context, **await sidebar(request)}, status=status_of(error))

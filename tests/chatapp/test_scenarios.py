@@ -90,6 +90,7 @@ async def test_one_of_the_starting_set_is_played_by_its_name(tab: Tab) -> None:
     index = (await tab.client.get("/scenarios/")).content.decode()
     for each in stage.starting_set():
         assert f'data-scenario="{each.name}"' in index
+    assert "<b hx-get" not in index and "&lt;b hx-get" in index  # the title of case 87
     play = await begun(tab, name="case-48-retry", then="play")
     await over(play)
     assert 'data-play="held"' in await page(play)

@@ -61,8 +61,10 @@ async def test_the_starting_set_holds_in_a_browser(playing: Server, tmp_path: Pa
 
 async def test_what_does_not_hold_is_told_and_fails_the_command(playing: Server, tmp_path: Path) -> None:
     (tmp_path / "wrong.toml").write_text(WRONG)
-    done = await run(playing, str(tmp_path / "wrong.toml"), "--report", str(tmp_path / "report"), "--patience", "1")
-    assert done.returncode == 1
+    (tmp_path / "elsewhere.toml").write_text('only = "server"' + WRONG)
+    files = [str(tmp_path / name) for name in ("wrong.toml", "elsewhere.toml")]
+    done = await run(playing, *files, "--report", str(tmp_path / "report"), "--patience", "1")
+    assert done.returncode == 1 and "skipped  elsewhere" in done.stdout
     assert "step 1: shown: expected q | Two.; found q | One." in done.stdout
     assert "step 2: There is no" in done.stdout
     assert 'data-verdict="fails"' in (tmp_path / "report" / "index.html").read_text()
