@@ -156,7 +156,7 @@ class Player:
 
     async def _press(self, step: Step, way: str) -> None:
         there = await self._on_screen(step)
-        target = there.previous if way == "previous" else getattr(there, "next", None)
+        target = getattr(there, way, None)
         if target is None:
             raise Stuck(f"Message {step.message} has no {way} version.")
         await heads.switch(self.thread.pk, message=target, by=self.by, **await self._page(step))

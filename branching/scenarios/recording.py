@@ -210,7 +210,8 @@ class _Recorder:
         # From a reply that was not there yet: the log says where its run has got to since.
         is_later = own in self.screens.siblings(chosen)
         is_open = is_later or (here.message_id == chosen.parent_id and here.next not in ([], [index.START]))
-        return Step("previous", message=chosen.depth) if is_open and siblings[-1] == chosen else None
+        is_beside = is_open and chosen.kind != "human" and siblings[-1] == chosen
+        return Step("previous", message=chosen.depth) if is_beside else None
 
     # What ended what was begun
 
