@@ -147,7 +147,7 @@ class Scenario:
 
 MESSAGE = {"message"}
 ACTIONS: dict[str, tuple[set[str], set[str]]] = {
-    "send": ({"text"}, {"double"}),
+    "send": ({"text"}, {"double", "checkpoint"}),
     "edit": ({"text"}, {"message", "answer"}),
     "regenerate": (set(), {"message", "double"}),
     "again": (set(), MESSAGE),

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.utils import translation
 
-from branching import ancestry, check, commands, heads, transcript, window
+from branching import ancestry, check, commands, heads, transcript, travel, window
 from branching.database import on_database
 from branching.exceptions import BranchingError
 from branching.models import IndexedCheckpoint, Message, Thread
@@ -131,6 +131,9 @@ class Player:
     # What one does
 
     async def _send(self, step: Step) -> None:
+        if step.checkpoint:
+            here = await _nth(self.thread, step.checkpoint)
+            return await self._begin(travel.send_from, step, checkpoint_id=here, text=step.text)
         await self._begin(commands.send, step, text=step.text)
 
     async def _regenerate(self, step: Step) -> None:
@@ -166,7 +169,7 @@ class Player:
         await heads.go(self.thread.pk, checkpoint_id=checkpoint_id, by=self.by, **await self._page(step))
 
     async def _replay(self, step: Step) -> None:
-        await self._begin(commands.replay_from, step, checkpoint_id=await _nth(self.thread, step.checkpoint))
+        await self._begin(travel.replay_from, step, checkpoint_id=await _nth(self.thread, step.checkpoint))
 
     async def _undo(self, step: Step) -> None:
         await heads.undo(self.thread.pk, by=self.by, **await self._page(step))

@@ -123,7 +123,7 @@ class _Recorder:
 
     def _step_of(self, run: Run, move: HeadMove | None, following: datetime | None) -> Step:
         if run.kind == "send" and run.input["id"] not in self.said:
-            return Step("send", text=run.input["text"])
+            return Step("send", text=run.input["text"], checkpoint=self._spoken_at(run, move))
         if run.kind == "edit":
             base = self.rows[run.base].message
             return Step("edit", text=run.input["text"], message=(base.depth if base else 0) + 1, answer=False)
@@ -133,13 +133,22 @@ class _Recorder:
             return self._answer(run, given)
         return Step("retry")
 
+    def _spoken_at(self, run: Run, move: HeadMove | None) -> int:
+        """The number of the checkpoint at which it was said, where that was not at HEAD; else 0."""
+        base = self.rows.get(run.base)
+        if move is None or base is None:
+            return 0
+        # Where calls were open, it sets out from the checkpoint that has closed them.
+        place = self.rows.get(base.parent_id) if base.source == "update" and base.run_id == run.pk else base
+        return 0 if place is None or move.origin == place.checkpoint_id else self.numbers[place.checkpoint_id]
+
     def _replay(self, base: IndexedCheckpoint, move: HeadMove | None) -> Step:
         """Regenerate where that button was on screen; else by the time machine."""
         here = self.rows.get(move.origin) if move else None
         depth = (base.message.depth if base.message else 0) + (2 if base.next == [index.START] else 1)
         shown = here.message if here else None
         path = self.screens.path(shown.pk)[depth - 1 :] if shown else []
-        if path and index.base_of(path[0]) == base:
+        if path and path[0].kind != "human" and index.base_of(path[0]) == base:
             return self._regenerate(path)
         was_asked = here is not None and actions.asked_at(self.thread.pk, here.checkpoint_id).exists()
         if was_asked and here.origin_id == base.checkpoint_id:

@@ -147,12 +147,32 @@ class Driver:
     # What one does
 
     async def _send(self, step: Step, tab: Tab) -> None:
+        if step.checkpoint:
+            return await self._send_from(step, tab)
         await tab.page.fill("form[data-composer] textarea[name=content]", step.text)
         if step.double:
             await tab.press("button[data-action=send]", twice=True)
         else:
             await tab.page.press("form[data-composer] textarea[name=content]", "Enter")
             await tab.quiet()
+
+    async def _send_from(self, step: Step, tab: Tab) -> None:
+        await tab.page.goto(f"{tab.url}checkpoints/{await self._nth(step, tab)}/state/")
+        await tab.page.fill("form[data-say] textarea[name=content]", step.text)
+        await self._consent(tab, "form[data-say] ")
+        await self._submit(tab, "send-from")
+
+    async def _submit(self, tab: Tab, action: str) -> None:
+        """Press a button of the time machine, and go back to the conversation, wherever it has led."""
+        thread = tab.url
+        async with tab.page.expect_navigation():
+            await tab.page.click(f"button[data-action={action}]")
+        await (tab.connected() if tab.page.url == thread else tab.open(thread))
+
+    async def _consent(self, tab: Tab, within: str = "") -> None:
+        consent = tab.page.locator(f"{within}[data-consent]")
+        if await consent.count():
+            await consent.check()
 
     async def _edit(self, step: Step, tab: Tab) -> None:
         article = await tab.article(step.message)
@@ -198,20 +218,15 @@ class Driver:
     async def _show(self, step: Step, tab: Tab) -> None:
         thread = tab.url
         await tab.page.goto(f"{thread}checkpoints/{await self._nth(step, tab)}/")
-        button = tab.page.locator("button[data-action=continue]")
-        if await button.count():
-            await button.click()
-            await tab.connected()
+        if await tab.page.locator("button[data-action=continue]").count():
+            await self._submit(tab, "continue")
         else:
             await tab.open(thread)
 
     async def _replay(self, step: Step, tab: Tab) -> None:
         await tab.page.goto(f"{tab.url}checkpoints/{await self._nth(step, tab)}/replay/")
-        consent = tab.page.locator("[data-consent]")
-        if await consent.count():
-            await consent.check()
-        await tab.page.click("button[data-action=confirm-replay]")
-        await tab.connected()
+        await self._consent(tab)
+        await self._submit(tab, "confirm-replay")
 
     async def _nth(self, step: Step, tab: Tab) -> str:
         ids = (await tab.facts())[1]
