@@ -138,8 +138,8 @@ class _Recorder:
         base = self.rows.get(run.base)
         if move is None or base is None:
             return 0
-        # Where calls were open, it sets out from the checkpoint that has closed them.
-        place = self.rows.get(base.parent_id) if base.source == "update" and base.run_id == run.pk else base
+        # It may have made a checkpoint to set out from: where calls were open, one that has closed them.
+        place = self.rows.get(base.parent_id) if base.run_id == run.pk else base
         return 0 if place is None or move.origin == place.checkpoint_id else self.numbers[place.checkpoint_id]
 
     def _replay(self, base: IndexedCheckpoint, move: HeadMove | None) -> Step:
