@@ -128,9 +128,17 @@ class Outline:
         parent = self.rows.get(row.parent)
         # Before a parent that was not finished, what it had left to do would be done too; but what only waits there to
         # be taken in would not be taken along.
-        if parent and self._is_passed(row) and parent.message == row.message and parent.next in ([], [START]):
+        is_like = parent and parent.message == row.message and parent.next in ([], [START])
+        if is_like and self._is_passed(row) and row.id not in self._answered_at_once:
             return self.stand_in(parent.id)
         return row.id
+
+    @cached_property
+    def _answered_at_once(self) -> set[str]:
+        """What led to several messages in one step. Of whole turns the reply is regenerated from the input too."""
+        pairs = [(row, self.rows[row.parent]) for row in self.rows.values() if row.parent in self.rows]
+        new = [(row, parent) for row, parent in pairs if row.message not in (None, parent.message)]
+        return {parent.origin for row, parent in new if self.messages[row.message] != parent.message}
 
     def with_what_led_there(self, messages: set[int], head: str | None) -> set[str]:
         """The checkpoints that hold one of these messages, and those that led to no other."""

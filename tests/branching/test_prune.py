@@ -170,6 +170,22 @@ async def test_an_edit_and_a_regeneration_after_it_grow_from_what_is_left(chat: 
     assert await chat.screen() == ["q1' 2/2", "a5"]
 
 
+async def test_of_whole_turns_a_reply_is_regenerated_and_a_message_edited_still(alice: User, engine: Engine) -> None:
+    """Both begin at the input of the turn, since message and reply came in one step."""
+    talk = Story(engine, await threads.create(alice, assistant="guide"))
+    await talk.send("What is HEAD?")
+    await talk.send("What is a branch?")
+    await talk.replay(await talk.version(3))
+    await pruned(talk, TIPS)
+    await assert_whole(talk)
+    await talk.replay(await talk.version(3))
+    await talk.edit(await talk.version(2), "What is a checkpoint?")
+    assert [(each.kind, each.total) for each in (await talk.view()).versions][2:] == [("human", 2), ("ai", 1)]
+    await talk.replay(await talk.version(1))
+    assert (await talk.version(1)).total == 2
+    await assert_whole(talk)
+
+
 async def test_only_heads_branch_is_left(chat: Story) -> None:
     """
     q1 ─┬─ a1 ── q2 ── a2
