@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='run',
             name='beside',
-            field=models.ForeignKey(help_text='The run that it was begun with.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='company', to='branching.run'),
+            field=models.ForeignKey(help_text='With which run it was begun.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='company', to='branching.run'),
         ),
         migrations.AddConstraint(
             model_name='run',
