@@ -199,6 +199,29 @@ def pass_by(run: Run, to: IndexedCheckpoint) -> None:
         places.grow(to.message, _at(run.thread_id, _head(run.thread_id)))
 
 
+def fall_back(run: Run) -> None:
+    """Show the first reply of those that were begun together, where the one that HEAD went with came to none.
+
+    Not before all of them have ended, and not where the reader has gone elsewhere. Undo takes it back with the move
+    that began them. Inside the transaction that writes down how `run` ended.
+    """
+    first = Run.objects.get(pk=run.beside_id or run.pk)
+    others = list(Run.objects.filter(beside=first).order_by("created_at"))
+    if not others or any(each.status in Run.ACTIVE for each in (first, *others)):
+        return
+    written = next((each for each in others if each.status == Run.Status.DONE and each.tip), None)
+    came_to_nothing = first.status in (Run.Status.FAILED, Run.Status.STOPPED, Run.Status.LOST)
+    if written is None or not came_to_nothing or locked(run.thread_id).head != (first.tip or first.base):
+        return
+    moves = HeadMove.objects.filter(run=first, undone=False)
+    was, there = _at(run.thread_id, first.tip or first.base), _at(run.thread_id, first.base)
+    if was == there and moves.exists():
+        Thread.objects.filter(pk=run.thread_id).update(head=written.tip)
+        outdate(run.thread_id)
+        moves.update(target=written.tip)
+        places.leave(was, _at(run.thread_id, written.tip))
+
+
 def begin(thread_id: UUID, at: IndexedCheckpoint, *, ends: Mapping[Message, Message]) -> None:
     """Show this checkpoint of a thread that has just been made whole, and remember where its versions were left.
 

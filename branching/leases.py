@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from branching import heads
 from branching.database import on_database
 from branching.exceptions import RunInProgress
 from branching.limits import LEASE
@@ -66,8 +67,10 @@ def end(run: Run, *, status: str, is_settled: bool = True, **fields: Any) -> Non
     `recovery` finds it.
     """
     ended = timezone.now() if is_settled else None
-    Run.objects.filter(pk=run.pk).update(status=status, ended_at=ended, **fields)
+    ended_now = Run.objects.filter(pk=run.pk).update(status=status, ended_at=ended, **fields)
     Thread.objects.filter(pk=run.thread_id).update(revision=F("revision") + 1)
+    if ended_now:  # it may have been deleted with its thread
+        heads.fall_back(run)
 
 
 @on_database

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -12,10 +11,10 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.utils import translation
 
 from branching import recovery, threads
-from branching.exceptions import NoSuchThread
-from chatapp import accounts, engine, pages, stream
-from chatapp.markdown import Growing
-from chatapp.runner import Live, runner
+from branching.exceptions import NoSuchRun, NoSuchThread
+from chatapp import accounts, beside, engine, pages, stream
+from chatapp.following import Following
+from chatapp.runner import runner
 
 NOT_SIGNED_IN, FOREIGN_PAGE, NO_SUCH_THREAD = 4401, 4403, 4404
 TALKS_TOO_MUCH, SAYS_TOO_MUCH = 1008, 1009
@@ -28,15 +27,6 @@ Well under the 60 seconds after which the channel layer forgets a tab that is sl
 MESSAGES_HEARD, MESSAGE_SIZE = 20, 1_000
 """A page sends nothing; who sends more than this, or anything longer, is no page of ours."""
 
-SMALL = 1_000
-"""So many characters of a live reply are sent again, as they grow, whatever it has cost."""
-
-SPARE, SHARE, RATE = 24_000, 1.1, 4_000
-"""What more than that may cost: so many characters, so many for each of its own HTML, and so many for each second.
-
-The last block is sent again and again while it grows. At the pace at which one reads that is nothing; but a flood of
-text must not become a flood of repetitions."""
-
 
 class ThreadConsumer(AsyncWebsocketConsumer):
     """Shows one thread to one tab, for as long as its person is signed in."""
@@ -45,17 +35,8 @@ class ThreadConsumer(AsyncWebsocketConsumer):
     change: int = 0
     """The newest change that the tab shows."""
     pulse: asyncio.Task[None] | None = None
-    live: Live | None = None
-    """The run whose reply is being written on the tab's page."""
-    reply: Growing | None = None
-    size: int = 0
-    """How many characters of the reply the tab has."""
-    settled: int = 0
-    """How many of its blocks the tab has for good."""
-    spent: int = 0
-    """How many characters it was sent for them."""
-    since: float = 0
-    """When that began."""
+    following: Following | None = None
+    """The reply that is being written on the tab's page."""
     heard: int = 0
 
     async def dispatch(self, message: dict[str, Any]) -> None:
@@ -114,26 +95,19 @@ class ThreadConsumer(AsyncWebsocketConsumer):
             return await self.close(code=NO_SUCH_THREAD)
         view = page.context["view"]
         self.revision, self.head_version = view.revision, view.head_version
-        self.change, self.live, self.reply = page.change, page.live, page.reply
-        self.size, self.settled = page.size, page.settled
-        self.spent, self.since = sum(len(block) for _, block in page.context["blocks"]), time.monotonic()
+        self.change = page.change
+        spent = sum(len(block) for _, block in page.context["blocks"])
+        self.following = page.live and Following(page.live, page.reply, page.size, page.settled, spent)
         await self.send(text_data=html)
 
     async def run_news(self, event: dict[str, Any]) -> None:
         """Send what the tab lacks of the reply that is on its page. Of others it hears nothing."""
-        live = self.live
-        if live is None or event["run"] != str(live.run.pk):
+        following = self.following
+        if following is None or event["run"] != str(following.live.run.pk):
             return
-        if runner.live(live.run.pk) is None:
+        if runner.live(following.live.run.pk) is None:
             return await self.thread_changed({})
-        reply = self.reply
-        # Another reply of the run has been announced, and the tab will hear of that presently.
-        if reply is not live.reply or reply.size == self.size:
-            return
-        allowed = SPARE + SHARE * reply.weight + RATE * (time.monotonic() - self.since)
-        if reply.open_size <= SMALL or self.spent + reply.open_size <= allowed:
-            frame = stream.live(live.run.pk, self.settled, reply.blocks()[self.settled :])
-            self.size, self.settled, self.spent = reply.size, reply.growing, self.spent + len(frame)
+        if frame := following.frame():
             await self.send(text_data=frame)
 
     async def threads_changed(self, event: dict[str, Any]) -> None:
@@ -153,10 +127,14 @@ class ThreadConsumer(AsyncWebsocketConsumer):
         await runner.renew(self.thread_id)
         await recovery.recover(engine.get(), self.thread_id)
         # A run under way makes revisions that show nothing new, and its end is told of.
-        is_live = self.live is not None and runner.live(self.live.run.pk) is self.live
         revision, head_version = await threads.numbers(self.thread_id)
-        if head_version != self.head_version or (revision != self.revision and not is_live):
+        if head_version != self.head_version or (revision != self.revision and not self.is_live):
             await self.thread_changed({})
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a reply is being written on the tab's page."""
+        return self.following is not None and runner.live(self.following.live.run.pk) is self.following.live
 
     async def _join(self) -> None:
         for group in self.groups_joined:
@@ -172,3 +150,37 @@ class ThreadConsumer(AsyncWebsocketConsumer):
     def _speaking(self, render: Any, *args: Any) -> str:
         with translation.override(self.language):
             return render(*args)
+
+
+class SeveralConsumer(ThreadConsumer):
+    """Shows several replies of one thread to one tab, each as it is written."""
+
+    each: list[Following] = []
+    """The replies that are being written on the tab's page."""
+
+    async def thread_changed(self, event: dict[str, Any]) -> None:
+        """Send all of them as they are now, unless the tab has that already."""
+        change = event.get("change")
+        if change is not None and change <= self.change:
+            return
+        seen, first = stream.changes, self.scope["url_route"]["kwargs"]["run_id"]
+        try:
+            given = {"owner": self.user, "language": self.language}
+            context, following, html = await beside.rendered(self.thread_id, first, **given)
+        except (NoSuchThread, NoSuchRun):
+            return await self.close(code=NO_SUCH_THREAD)
+        thread = context["thread"]
+        self.revision, self.head_version = thread.revision, thread.head_version
+        self.change, self.each = seen, following
+        await self.send(text_data=html)
+
+    async def run_news(self, event: dict[str, Any]) -> None:
+        """Send what the tab lacks of that reply."""
+        for following in self.each:
+            if event["run"] == str(following.live.run.pk) and (frame := following.frame()):
+                await self.send(text_data=frame)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a reply is being written on the tab's page."""
+        return any(runner.live(each.live.run.pk) is each.live for each in self.each)

@@ -80,6 +80,11 @@ def live(run_id: UUID, start: int, blocks: Sequence[str]) -> str:
     return render_to_string("stream/live.html", context)
 
 
+def several(context: dict[str, Any]) -> str:
+    """The partials that bring a tab to several replies as they are."""
+    return render_to_string("stream/several.html", context)
+
+
 def gone() -> str:
     """The partial that says that the thread was deleted elsewhere."""
     return render_to_string("stream/gone.html")

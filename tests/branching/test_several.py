@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import random
 
 import pytest
 
 from branching import commands, several, threads
-from branching.exceptions import BadRequest, NoSuchRun, OneAtATime, RunInProgress
+from branching.exceptions import BadRequest, NoSuchRun, NothingToRun, OneAtATime, RunInProgress
 from branching.models import IndexedCheckpoint, Run
 from tests.branching.conftest import Reply, Story, answers, expire, is_token
-from tests.branching.models import Scripted
+from tests.branching.models import HANG, Scripted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -63,7 +64,7 @@ async def test_each_has_wording_of_its_own_with_the_demo_model(chat: Story) -> N
 
 
 async def test_one_is_stopped_and_the_other_goes_on(chat: Story) -> None:
-    answers(chat, Scripted(replies=("a1", "one two three", "one two three"), token_delay=0.001))
+    answers(chat, Scripted(replies=("a1", ("one two", HANG), "b")))
     await chat.send("q1")
     first, second = await begin(chat, 2)
     await second.take_until(is_token)
@@ -71,6 +72,91 @@ async def test_one_is_stopped_and_the_other_goes_on(chat: Story) -> None:
     await first.finish()
     found = await several.attempts(chat.thread.pk, first.run.pk)
     assert [(each.run.status, each.version.state) for each in found] == [("done", "done"), ("stopped", "stopped")]
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_whatever_becomes_of_each_no_other_is_mixed_up_with_it(chat: Story, seed: int) -> None:
+    """Four write at the same time; some fail, some are stopped in the middle, some die with their process."""
+    chance = random.Random(seed)
+    ends = [(), (ValueError("as planned"),), (HANG,), (HANG,)]
+    replies = [(f"b{number} ", f"b{number}", *chance.choice(ends)) for number in range(4)]
+    answers(chat, Scripted(replies=("a1", "a2", *replies, "c"), token_delay=0.001))
+    await chat.send("q1")
+    await chat.send("q2")
+    begun = await begin(chat, 4, slot=3)
+    tasks = {asyncio.create_task(reply.finish()): reply for reply in begun}
+    for task in (await asyncio.wait(tasks, timeout=1))[1]:
+        tasks[task].ask_to_stop()
+    await asyncio.wait(tasks)
+    view = await chat.view()
+    found = await several.attempts(chat.thread.pk, begun[0].run.pk)
+    for each in found:
+        if each.version:
+            words = set(each.version.text.split())
+            assert len(words) == 1, "what another one said is in it"
+            came = await chat.switch(each.version.pk)
+            assert [version.text for version in came.versions[:3]] == ["q1", "a1", "q2"]
+            assert came.versions[3].pk == each.version.pk
+    assert view.versions[2].text == "q2" and view.run is None
+    rows = [row async for row in IndexedCheckpoint.objects.filter(thread=chat.thread, run__in=[b.run for b in begun])]
+    by_id = {row.checkpoint_id: row for row in rows}
+    for row in rows:
+        parent = by_id.get(row.parent_id)
+        assert (parent is None) == (row.source == "fork") and (parent is None or parent.run_id == row.run_id)
+    assert await chat.findings() == []
+
+
+async def test_where_the_first_comes_to_nothing_another_is_shown_once_all_have_ended(chat: Story) -> None:
+    """
+    q1 ─┬─ a1
+        ├─ (failed)
+        ├─ b2 (HEAD)
+        └─ b3
+    """
+    answers(chat, Scripted(replies=("a1", ("b", ValueError("as planned")), "b2", "b3")))
+    await chat.send("q1")
+    before = await chat.view()
+    first, second, third = await begin(chat)
+    await first.finish()
+    assert (await chat.view()).open_reply.state == "failed"
+    await second.finish()
+    assert (await chat.view()).open_reply.state == "failed", "one is still being written"
+    await third.finish()
+    view = await chat.view()
+    assert (view.versions[1].text, view.run_state) == ("b2", "idle")
+    assert (await chat.undo()).head == before.head
+
+
+async def test_who_has_gone_elsewhere_stays_there(chat: Story) -> None:
+    answers(chat, Scripted(replies=("a1", ("b", ValueError("as planned")), "b2")))
+    await chat.send("q1")
+    old = await chat.version(1)
+    first, second = await begin(chat, 2)
+    await first.finish()
+    await chat.switch(old.pk)
+    await second.finish()
+    assert (await chat.view()).versions[1].text == "a1"
+
+
+async def test_one_that_was_cut_short_is_gone_on_with(chat: Story) -> None:
+    answers(chat, Scripted(replies=("a1", "b1", "b2", ("b3", HANG), "again")))
+    await chat.send("q1")
+    first, second, third = await begin(chat)
+    await first.finish()
+    await second.finish()
+    await third.take_until(is_token)
+    await third.crash()
+    [_, _, lost] = await several.attempts(chat.thread.pk, first.run.pk)
+    assert lost.is_resumable and not lost.is_active
+    given = {"run": third.run.pk, "head_version": (await chat.view()).head_version, "key": "k"}
+    run = await commands.begin(chat.engine, several.go_on, chat.thread.pk, **given)
+    await chat.play(run)
+    assert (await chat.view()).versions[1].text == "again"
+    [_, _, found] = await several.attempts(chat.thread.pk, first.run.pk)
+    assert found.version.text == "again" and not found.is_resumable
+    assert await commands.begin(chat.engine, several.go_on, chat.thread.pk, **given) is None
+    with pytest.raises(NothingToRun):
+        await commands.begin(chat.engine, several.go_on, chat.thread.pk, **{**given, "key": "other"})
 
 
 async def test_while_they_run_nothing_else_begins_and_the_page_says_so(chat: Story) -> None:

@@ -23,14 +23,14 @@ from tests.chatapp.conftest import WORDS, Tab, texts_of
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-async def connected(tab: Tab, app: Any = application) -> WebsocketCommunicator:
+async def connected(tab: Tab, app: Any = application, *, path: str = "") -> WebsocketCommunicator:
     cookie = tab.client.cookies[settings.SESSION_COOKIE_NAME].value
     headers = [
         (b"origin", b"http://localhost"),
         (b"host", b"localhost"),
         (b"cookie", f"{settings.SESSION_COOKIE_NAME}={cookie}".encode()),
     ]
-    socket = WebsocketCommunicator(app, f"/ws{tab.url}", headers=headers)
+    socket = WebsocketCommunicator(app, f"/ws{path or tab.url}", headers=headers)
     assert (await socket.connect())[0]
     return socket
 
