@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from branching import heads, index, recovery, transcript, travel
+from branching import heads, index, recovery, several, transcript, travel
 from branching.database import on_database
 from branching.exceptions import BranchingError
 from branching.forks import Update
@@ -19,7 +19,7 @@ from tests.branching.conftest import Reply, Story, answers, is_token
 from tests.branching.models import HANG, Scripted
 
 DOINGS = ["send"] * 5 + ["replay"] * 5 + ["edit"] * 4 + ["switch"] * 4 + ["undo"] * 2 + ["resume"] * 2
-DOINGS += ["go", "copy", "run_again", "send_from"]
+DOINGS += ["go", "copy", "run_again", "send_from", "several", "several"]
 
 
 def moody(chance: random.Random, count: int) -> Scripted:
@@ -55,6 +55,17 @@ class Wanderer:
     async def _replay(self) -> None:
         if replies := [each for each in (await self.story.view()).versions if each.kind == "ai"]:
             await self._play(await self.story.begin("replay", message=self.chance.choice(replies).pk))
+
+    async def _several(self) -> None:
+        view = await self.story.view()
+        if replies := [each for each in view.versions if each.kind == "ai"]:
+            given = {"message": self.chance.choice(replies).pk, "count": self.chance.randint(2, 4)}
+            runs = await several.begin(self.story.engine, self.story.thread.pk, head_version=view.head_version, **given)
+            for run in self.chance.sample(runs, len(runs)):
+                with suppress(BranchingError):
+                    await self._play(Reply(self.story.engine, run))
+                    if self.chance.random() < 0.3:
+                        await (self._switch() if self.chance.random() < 0.7 else self._undo())
 
     async def _edit(self) -> None:
         if mine := [each for each in (await self.story.view()).versions if each.kind == "human"]:
