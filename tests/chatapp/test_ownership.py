@@ -33,6 +33,7 @@ GETS = [
 GETS += ["messages/{message}/edit/", "checkpoints/{checkpoint}/", "messages/{message}/"]
 GETS += [*(f"checkpoints/{{checkpoint}}/{page}/" for page in ("state", "difference", "fork", "replay"))]
 GETS += ["map/", "share/", "messages/{message}/label/", "messages/{message}/compare/"]
+GETS += ["several/{run}/"]
 GETS += ["messages/{message}/earlier/", "messages/{message}/later/?to={message}", "storage/{message}/delete/"]
 GETS += ["explain/", "explain/send/", "explain/replay/{message}/", "explain/runs/{run}/"]
 GETS += ["explain/replay-from/at/{checkpoint}/"]
@@ -51,6 +52,8 @@ POSTS = [
     "messages/",
     "messages/{message}/edit/",
     "messages/{message}/replay/",
+    "messages/{message}/several/",
+    "several/{run}/",
     "runs/",
     "runs/{run}/stop/",
     "checkpoints/{checkpoint}/fork/",
@@ -136,6 +139,10 @@ async def test_the_socket_opens_for_the_owner_alone(tab: Tab, bob: User) -> None
     path = f"/ws{tab.url}"
     assert await closes_with(path, tab.client) == 0
     assert await closes_with(path, await as_bob(bob)) == 4404
+    several = f"{path}several/{uuid.uuid4()}/"
+    assert await closes_with(several, await as_bob(bob)) == 4404
+    assert await closes_with(several, None) == 4401
+    assert await closes_with(several, tab.client) == 4404, "there are no such replies"
     assert await closes_with(f"/ws/threads/{uuid.uuid4()}/", await as_bob(bob)) == 4404
     assert await closes_with(path, None) == 4401
 
