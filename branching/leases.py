@@ -67,9 +67,9 @@ def end(run: Run, *, status: str, is_settled: bool = True, **fields: Any) -> Non
     `recovery` finds it.
     """
     ended = timezone.now() if is_settled else None
-    ended_now = Run.objects.filter(pk=run.pk).update(status=status, ended_at=ended, **fields)
+    was_there = Run.objects.filter(pk=run.pk).update(status=status, ended_at=ended, **fields)
     Thread.objects.filter(pk=run.thread_id).update(revision=F("revision") + 1)
-    if ended_now:  # it may have been deleted with its thread
+    if was_there and is_settled:  # not deleted with its thread meanwhile, and all that it has saved is known
         heads.fall_back(run)
 
 

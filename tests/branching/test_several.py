@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from branching import commands, several, threads
+from branching import commands, recovery, several, threads
 from branching.exceptions import BadRequest, NoSuchRun, NothingToRun, OneAtATime, RunInProgress
 from branching.models import IndexedCheckpoint, Run
 from tests.branching.conftest import Reply, Story, answers, expire, is_token
@@ -173,7 +173,7 @@ async def test_while_they_run_nothing_else_begins_and_the_page_says_so(chat: Sto
 
 
 async def test_what_a_dead_process_has_left_does_no_harm(chat: Story) -> None:
-    answers(chat, Scripted(replies=("a1", "b", "b", "c2")))
+    answers(chat, Scripted(replies=("a1", ("b", HANG), ("b", HANG), "c2")))
     await chat.send("q1")
     for reply in await begin(chat, 2):
         await reply.take(1)
@@ -182,6 +182,19 @@ async def test_what_a_dead_process_has_left_does_no_harm(chat: Story) -> None:
     await chat.send("q2")
     view = await chat.view()
     assert view.run_state == "idle" and [version.text for version in view.versions][-1] != "q2"
+
+
+async def test_what_was_finished_before_its_process_died_is_shown_instead(chat: Story) -> None:
+    answers(chat, Scripted(replies=("a1", "b1", ("b2", HANG))))
+    await chat.send("q1")
+    first, second = await begin(chat, 2)
+    await second.finish()
+    await first.take_until(is_token)
+    await first.crash()
+    assert (await chat.view()).open_reply.state == "lost"
+    await recovery.recover(chat.engine, chat.thread.pk)
+    assert (await chat.view()).versions[1].text == "b1"
+    assert await chat.findings() == []
 
 
 async def test_one_comes_back_to_the_others_by_the_arrows(chat: Story) -> None:
