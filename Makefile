@@ -14,7 +14,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test bench chaos scenarios lint messages install reset e2e-deps postgres
+.PHONY: help run test bench chaos screens scenarios lint messages install reset e2e-deps postgres
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ bench: $(VENV)/.installed-test postgres ## Measure the speed, beside what it is 
 
 scenarios: $(VENV)/.installed-test e2e-deps ## Play scenarios (FILES) in a browser on the server that runs (URL); see docs/scenarios.md
 	$(BIN)/python manage.py run_scenarios $(FILES) --url $(URL)
+
+screens: $(VENV)/.installed-test e2e-deps ## Take pictures of every page and state into docs/screens/
+	$(BIN)/python -m tests.screens
 
 chaos: $(VENV)/.installed-test ## Kill the server under load 50 times (KILLS, SEED) and see that nothing is lost
 	$(BIN)/python -m tests.chaos

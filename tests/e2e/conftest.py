@@ -61,18 +61,23 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.stop()
 
 
+def program() -> dict[str, Any]:
+    """How to launch the browser."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    # Chromium refuses its sandbox to root, which containers usually are.
+    return {"executable_path": path, "args": FLAGS + (["--no-sandbox"] if os.geteuid() == 0 else [])}
+
+
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """The system's Chromium, or the one that CHROMIUM names."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if program is None:
+    found = program()
+    if not found["executable_path"]:
         give_up = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         give_up("No Chromium here. Install it, or name it in CHROMIUM.")
     async with async_playwright() as playwright:
-        # Chromium refuses its sandbox to root, which containers usually are.
-        flags = FLAGS + (["--no-sandbox"] if os.geteuid() == 0 else [])
-        browser = await playwright.chromium.launch(executable_path=program, args=flags)
+        browser = await playwright.chromium.launch(**found)
         yield browser
         await browser.close()
 
