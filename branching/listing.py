@@ -73,9 +73,9 @@ class Sieve:
     """Only this checkpoint and what it grew from."""
 
     @property
-    def is_open(self) -> bool:
-        """Whether it lets everything pass."""
-        return self == SIEVE
+    def leaves_gaps(self) -> bool:
+        """Whether something may be missing between two checkpoints that pass."""
+        return bool(self.source or self.node or self.run)
 
 
 SIEVE = Sieve()
@@ -89,8 +89,10 @@ def checkpoints(
     """The checkpoints of the thread in the order in which they came, the last one first; those that `sieve` lets pass.
 
     With `limit` no more than so many; with `before` those that came before that one, so that a list goes on where
-    another has ended. Raises `NoSuchCheckpoint` where `before` names none of this thread.
+    another has ended. Raises `NoSuchCheckpoint` where `before` or the sieve's tip names none of this thread.
     """
+    if sieve.tip:
+        index.checkpoint_of(thread_id, sieve.tip)
     rows = _sifted(thread_id, sieve)
     if before is not None:
         rows = rows.filter(pk__lt=index.checkpoint_of(thread_id, before).pk)
@@ -103,15 +105,16 @@ def some(thread_id: UUID, **which: Any) -> list[ListedCheckpoint]:
 
 
 @on_database
-def places(thread_id: UUID, rows: Sequence[ListedCheckpoint]) -> dict[str, Place]:
-    """Where these checkpoints, which follow each other in the list of all, stand in the drawing of them all."""
+def places(thread_id: UUID, rows: Sequence[ListedCheckpoint], sieve: Sieve = SIEVE) -> dict[str, Place]:
+    """Where these checkpoints, which follow each other in a list without gaps, stand in the drawing of all of it."""
     if not rows:
         return {}
     known = IndexedCheckpoint.objects.filter(thread_id=thread_id)
     parents = known.filter(checkpoint_id=OuterRef("parent_id")).values("checkpoint_id")[:1]
     last = known.filter(checkpoint_id=rows[-1].id).values("pk")[:1]
     # What came before them changes nothing of it.
-    above = known.filter(pk__gte=Subquery(last)).annotate(parent=Subquery(parents), on_path=_on_path(thread_id))
+    above = _sifted(thread_id, sieve).filter(pk__gte=Subquery(last))
+    above = above.annotate(parent=Subquery(parents), on_path=_on_path(thread_id))
     drawn = above.order_by("-pk").values_list("checkpoint_id", "parent", "on_path")
     return lanes.draw(drawn.iterator(), {row.id for row in rows})
 

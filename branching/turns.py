@@ -13,6 +13,7 @@ from uuid import UUID
 from branching import index, lanes, listing
 from branching.database import on_database
 from branching.lanes import Place
+from branching.listing import SIEVE, Sieve
 from branching.models import IndexedCheckpoint, Thread
 from branching.types import ListedCheckpoint
 
@@ -28,16 +29,28 @@ class Folded:
 
 
 @on_database
-def fold(thread_id: UUID, *, before: str | None = None, limit: int) -> Folded:
-    """No more than so many turns; with `before` those that came before that checkpoint. Raises `NoSuchCheckpoint`."""
+def fold(thread_id: UUID, *, before: str | None = None, limit: int, sieve: Sieve = SIEVE, opened: str = "") -> Folded:
+    """No more than so many turns, those that `sieve` lets pass, which leaves no gaps; with `before` those that came
+    before that checkpoint.
+
+    What is folded into `opened` is listed with them. Raises `NoSuchCheckpoint` where one of these names none.
+    """
+    for named in filter(None, (before, opened, sieve.tip)):
+        index.checkpoint_of(thread_id, named)
     parents = _parents(thread_id)
-    kept = _kept(thread_id, parents)
+    head = Thread.objects.values_list("head", flat=True).get(pk=thread_id)
+    kept = _kept(thread_id, parents) | {each for each in (head, sieve.tip) if each in parents}
+    if opened in kept:
+        kept |= set(_up(parents[opened], parents, kept))
     above = {each: _nearest(each, parents, kept) for each in kept}
-    on_path = set(_up(Thread.objects.values_list("head", flat=True).get(pk=thread_id), parents))
+    on_path = set(_up(head, parents))
     names = [each for each in reversed(parents) if each in kept]
+    if sieve.on_path or sieve.tip:
+        passing = set(_up(sieve.tip or head, parents))
+        passing &= on_path if sieve.on_path else passing
+        names = [each for each in names if each in passing]
     drawn = lanes.draw((each, above[each][0], each in on_path) for each in names)
     if before is not None:
-        index.checkpoint_of(thread_id, before)
         order = {name: at for at, name in enumerate(parents)}
         names = [each for each in names if order[each] < order[before]]
     names = list(islice(names, limit))
@@ -53,9 +66,8 @@ def _parents(thread_id: UUID) -> dict[str, str | None]:
 def _kept(thread_id: UUID, parents: Mapping[str, str | None]) -> set[str]:
     rows = IndexedCheckpoint.objects.filter(thread_id=thread_id)
     grown = set(parents.values())
-    head = Thread.objects.values_list("head", flat=True).get(pk=thread_id)
     ended = set(rows.filter(next=[]).values_list("checkpoint_id", flat=True))
-    return ended | {each for each in parents if each not in grown or each == head}
+    return ended | {each for each in parents if each not in grown}
 
 
 def _nearest(name: str, parents: Mapping[str, str | None], kept: set[str]) -> tuple[str | None, int]:

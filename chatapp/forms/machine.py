@@ -30,6 +30,7 @@ class ListForm(forms.Form):
     path = forms.BooleanField(required=False)
     tip = forms.CharField(required=False, max_length=64)
     turns = forms.BooleanField(required=False)
+    open = forms.CharField(required=False, max_length=64)
     before = forms.CharField(required=False, max_length=64)
     compare = forms.CharField(required=False, max_length=64)
     seen = forms.IntegerField(required=False)

@@ -27,6 +27,9 @@ from chatapp.http import PersonRequest, answers_errors, sidebar, thread_or_404
 
 ON_A_PAGE = 50
 
+KEPT = ("source", "node", "run", "path", "tip", "turns", "open", "compare")
+"""What the address of a page of the list says, and those of the next and of its news too."""
+
 LANES = 12
 """Branches that are drawn beside each other; what stands further out is drawn in the last one."""
 
@@ -54,7 +57,8 @@ async def _list(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
     found, places = await _found(thread, asked)
     rows = found[:ON_A_PAGE]
     drawn = [places.get(row.id) for row in rows]
-    kept = {key: asked[key] for key in ("source", "node", "run", "path", "tip", "turns", "compare") if asked[key]}
+    kept = {key: asked[key] for key in KEPT if asked[key]}
+    folds = asked["turns"] and not asked["sieve"].leaves_gaps
     return {
         "thread": thread,
         "assistant": assistants.get(thread.assistant),
@@ -64,7 +68,10 @@ async def _list(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
         "sources": SOURCES,
         "nodes": forks.nodes(engine.get().graph(thread.assistant)),
         "is_running": await leases.is_active(thread.pk),
+        "is_folded": folds,
         "here": _address(thread, kept),
+        "branch": _query(asked, "source", "node", "path", "turns", "compare"),
+        "unfold": _query(asked, "path", "tip", "turns", "before", "compare"),
         "older": _address(thread, {**kept, "before": rows[-1].id}) if len(found) > ON_A_PAGE else "",
         "plays": settings.QA_SCENARIOS,
         "poll": "" if asked["before"] else _address(thread, {**kept, "seen": thread.revision}),
@@ -75,12 +82,17 @@ async def _found(thread: Thread, asked: dict[str, Any]) -> tuple[list[ListedChec
     """What the list shows and one line more, and where it stands in the drawing."""
     part: dict[str, Any] = {"before": asked["before"] or None, "limit": ON_A_PAGE + 1}
     sieve = asked["sieve"]
-    if asked["turns"] and sieve == listing.SIEVE:
-        folded = await turns.fold(thread.pk, **part)
+    if asked["turns"] and not sieve.leaves_gaps:
+        folded = await turns.fold(thread.pk, sieve=sieve, opened=asked["open"], **part)
         return folded.rows, folded.places
     rows = await listing.checkpoints(thread.pk, sieve=sieve, **part)
     # Of a list with gaps the lines would lead nowhere.
-    return rows, await listing.places(thread.pk, rows[:ON_A_PAGE]) if sieve == listing.SIEVE else {}
+    return rows, {} if sieve.leaves_gaps else await listing.places(thread.pk, rows[:ON_A_PAGE], sieve)
+
+
+def _query(asked: dict[str, Any], *names: str) -> str:
+    """These of the fields, to be followed by another one."""
+    return "".join(f"{urlencode({name: asked[name]})}&" for name in names if asked[name])
 
 
 def _address(thread: Thread, fields: dict[str, Any]) -> str:

@@ -8,6 +8,8 @@ from django.test.utils import CaptureQueriesContext
 
 from branching import listing, turns
 from branching.database import on_database
+from branching.exceptions import NoSuchCheckpoint
+from branching.listing import Sieve
 from tests.branching.conftest import Story, answers
 from tests.branching.models import Scripted
 from tests.branching.test_listing import branched, multiply
@@ -70,3 +72,32 @@ async def test_two_thousand_checkpoints_take_the_queries_of_ten(story: Story) ->
     await on_database(multiply)(story, 2_000)
     assert await on_database(counted)() == few <= 6
     story.is_sound = False  # these checkpoints stand in the index alone
+
+
+async def test_one_turn_unfolds_where_it_stands(story: Story) -> None:
+    """
+    0 ── 1 ── 2 ─┬─ 3 ── 4 ── 5 ── 6 ── 7     7 with 4, 5, 6 unfolded; 9 and 3 as they were
+                 └─ 8 ── 9
+    """
+    await branched(story)
+    known = [row.id for row in await listing.checkpoints(story.thread.pk)][::-1]
+    opened = await turns.fold(story.thread.pk, limit=50, opened=known[7])
+    assert [known.index(row.id) for row in opened.rows] == [9, 7, 6, 5, 4, 3]
+    assert [row.folded for row in opened.rows] == [4, 0, 0, 0, 0, 3]
+    with pytest.raises(NoSuchCheckpoint):
+        await turns.fold(story.thread.pk, limit=50, opened="nothing")
+
+
+async def test_the_turns_of_one_branch_are_those_that_lead_to_its_end(story: Story) -> None:
+    await branched(story)
+    known = [row.id for row in await listing.checkpoints(story.thread.pk)][::-1]
+    for sieve, ends in (
+        (Sieve(tip=known[7]), [7, 3]),
+        (Sieve(on_path=True), [9]),
+        (Sieve(tip=known[7], on_path=True), []),
+        (Sieve(tip=known[5]), [5, 3]),
+    ):
+        folded = await turns.fold(story.thread.pk, limit=50, sieve=sieve)
+        assert [known.index(row.id) for row in folded.rows] == ends
+    with pytest.raises(NoSuchCheckpoint):
+        await turns.fold(story.thread.pk, limit=50, sieve=Sieve(tip="nothing"))
