@@ -1,7 +1,7 @@
 """Finds the step where it went wrong, and the checkpoint before it: by node, by the text of an error, or by what the
 state says from then on.
 
-The last two read states, from the newest on, so many at a time, and say from where to look further.
+They look from the newest on, at so many at a time, and say from where to look further. The last one reads states.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Literal
 from uuid import UUID
 
@@ -17,10 +18,20 @@ from branching.database import on_database
 from branching.engine import Engine
 from branching.history import Stored
 from branching.listing import Sieve
+from branching.models import IndexedCheckpoint
 from branching.types import ListedCheckpoint
 
 AT_ONCE = 200
 """States that one search reads."""
+
+TOGETHER = 20
+"""States that are read in one go."""
+
+PATIENCE = 1.0
+"""Seconds after which a search goes no further: a state of a long conversation takes long to read."""
+
+ERRORS_AT_ONCE = 2_000
+"""Checkpoints of which one search reads the errors, which are small and few."""
 
 SHOWN = 200
 """Characters of an error or a value that a hit shows."""
@@ -47,6 +58,8 @@ class Found:
     hits: tuple[Hit, ...]
     more: str | None
     """The checkpoint from which to look further; None where all were looked at."""
+    looked_at: int = 0
+    """How many checkpoints were looked at, where each had to be."""
 
 
 @dataclass(frozen=True)
@@ -90,35 +103,36 @@ def by_node(thread_id: UUID, node: str, *, before: str | None = None, limit: int
 @on_database
 def by_error(engine: Engine, thread_id: UUID, text: str, *, before: str | None = None) -> Found:
     """Where a step failed with an error that says this."""
-    states = _states(engine, thread_id, before)
-    told = ((state.id, error) for state in states for error in state.errors if text.casefold() in error.casefold())
-    return Found(_hits(thread_id, [(name, error[:SHOWN], None) for name, error in told]), _rest(states))
+    rows = IndexedCheckpoint.objects.filter(thread_id=thread_id)
+    if before is not None:
+        rows = rows.filter(pk__lt=index.checkpoint_of(thread_id, before).pk)
+    names = list(rows.order_by("-pk").values_list("checkpoint_id", flat=True)[: ERRORS_AT_ONCE + 1])
+    more, names = len(names) > ERRORS_AT_ONCE, names[:ERRORS_AT_ONCE]
+    told = history.errors(engine.saver, thread_id, names)
+    pairs = ((name, error) for name in names for error in told.get(name, ()) if text.casefold() in error.casefold())
+    hits = _hits(thread_id, [(name, error[:SHOWN], None) for name, error in pairs])
+    return Found(hits, names[-1] if more else None, len(names))
 
 
 @on_database
 def by_state(engine: Engine, thread_id: UUID, condition: Condition, *, before: str | None = None) -> Found:
     """The steps from which on the state says this; before each of them it did not."""
-    states = _states(engine, thread_id, before)
-    verdicts: dict[str | None, bool] = {state.id: _holds(state, condition) for state in states}
-    verdicts[None] = False
-    found = []
-    for state in filter(lambda each: verdicts[each.id], states):
-        if state.parent_id not in verdicts:
-            parent = history.stored_one(engine.saver, thread_id, state.parent_id)
-            verdicts[state.parent_id] = parent is not None and _holds(parent, condition)
-        if not verdicts[state.parent_id]:
-            found.append((state.parent_id or state.id, _shown(state, condition), state.id))
-    return Found(_hits(thread_id, found), _rest(states))
-
-
-def _states(engine: Engine, thread_id: UUID, before: str | None) -> list[Stored]:
     if before is not None:
         index.checkpoint_of(thread_id, before)
-    return history.stored(engine.saver, thread_id, before=before, limit=AT_ONCE)
-
-
-def _rest(states: list[Stored]) -> str | None:
-    return states[-1].id if len(states) == AT_ONCE else None
+    verdicts: dict[str | None, bool] = {None: False}
+    held, last, goes_on, until = [], before, True, monotonic() + PATIENCE
+    while goes_on and len(verdicts) <= AT_ONCE and (len(verdicts) == 1 or monotonic() < until):
+        limit = min(TOGETHER, AT_ONCE + 1 - len(verdicts))
+        states = history.stored(engine.saver, thread_id, before=last, limit=limit)
+        verdicts.update((state.id, _holds(state, condition)) for state in states)
+        held += [(state.id, state.parent_id, _shown(state, condition)) for state in states if verdicts[state.id]]
+        last, goes_on = states[-1].id if states else last, len(states) == limit
+    looked_at = len(verdicts) - 1
+    for parent_id in {parent_id for _, parent_id, _ in held} - verdicts.keys():
+        parent = history.stored_one(engine.saver, thread_id, parent_id)
+        verdicts[parent_id] = parent is not None and _holds(parent, condition)
+    found = [(parent_id or name, shown, name) for name, parent_id, shown in held if not verdicts[parent_id]]
+    return Found(_hits(thread_id, found), last if goes_on else None, looked_at)
 
 
 def _holds(state: Stored, condition: Condition) -> bool:
@@ -126,8 +140,12 @@ def _holds(state: Stored, condition: Condition) -> bool:
 
 
 def _shown(state: Stored, condition: Condition) -> str:
+    """The value, or of a list the last thing in it that holds what was looked for; of a message, what it says."""
     value = inspection.plain(state.values[condition.field])
-    value = value[-1] if condition.operator == "contains" and isinstance(value, list) and value else value
+    if condition.operator == "contains" and isinstance(value, list):
+        value = next((each for each in reversed(value) if _contains([each], condition.value)), value)
+        if isinstance(value, dict) and _says(value.get("content"), condition.value):
+            value = value["content"]
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text[:SHOWN]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -17,6 +17,9 @@ from langgraph.types import StateSnapshot
 
 from . import contents
 from .types import Checkpoint, Content, Kind, Question
+
+if TYPE_CHECKING:
+    from .saver import DjangoSaver
 
 WHOLE_TURN, START = "whole_turn", "__start__"
 """The one node of an assistant in the functional API. It takes the message in as well as answering it: so a checkpoint
@@ -39,12 +42,11 @@ def config_for(thread_id: str | UUID, checkpoint_id: str | None, **metadata: Any
 
 @dataclass(frozen=True)
 class Stored:
-    """A checkpoint as it lies in the store: what its channels hold, and with which errors steps ended after it."""
+    """A checkpoint as it lies in the store: what its channels hold."""
 
     id: str
     parent_id: str | None
     values: Mapping[str, Any]
-    errors: tuple[str, ...]
 
 
 def stored(saver: BaseCheckpointSaver, thread_id: str | UUID, *, before: str | None, limit: int) -> list[Stored]:
@@ -61,8 +63,13 @@ def stored_one(saver: BaseCheckpointSaver, thread_id: str | UUID, checkpoint_id:
 
 def _stored(saved: CheckpointTuple) -> Stored:
     parent = saved.parent_config["configurable"]["checkpoint_id"] if saved.parent_config else None
-    errors = tuple(str(value) for _, channel, value in saved.pending_writes or () if channel == ERROR)
-    return Stored(saved.checkpoint["id"], parent, saved.checkpoint["channel_values"], errors)
+    return Stored(saved.checkpoint["id"], parent, saved.checkpoint["channel_values"])
+
+
+def errors(saver: DjangoSaver, thread_id: str | UUID, checkpoint_ids: Collection[str]) -> dict[str, list[str]]:
+    """With which errors steps ended after these checkpoints; of those after which one did. Reads no state."""
+    found = saver.written(thread_id, checkpoint_ids, ERROR)
+    return {name: list(map(str, values)) for name, values in found.items()}
 
 
 def begin(saver: BaseCheckpointSaver, thread_id: str | UUID) -> RunnableConfig:

@@ -174,9 +174,20 @@ class DjangoSaver(BaseCheckpointSaver[int]):
             for row, body in zip(rows, bodies, strict=True)
         ]
 
-    def _pending(self, rows: Sequence[StoredCheckpoint]) -> dict[str, list[tuple[str, str, Any]]]:
-        """The writes after each of the checkpoints, in the order in which LangGraph applies them."""
+    def written(self, thread_id: Any, checkpoint_ids: Collection[str], channel: str) -> dict[str, list[Any]]:
+        """What tasks wrote to this channel after each of these checkpoints. Reads no state."""
+        places = StoredCheckpoint.objects.filter(thread__name=str(thread_id), ns="", checkpoint_id__in=checkpoint_ids)
+        rows = list(places.defer("body"))
+        pending = self._pending(rows, channel) if rows else {}
+        return {name: [value for *_, value in writes] for name, writes in pending.items()}
+
+    def _pending(
+        self, rows: Sequence[StoredCheckpoint], only: str | None = None
+    ) -> dict[str, list[tuple[str, str, Any]]]:
+        """The writes after each of the checkpoints, in the order in which LangGraph applies them; with `only`, those
+        to this channel."""
         writes = [(each, *write) for each in writes_after(rows) for write in unpack(each.body)]
+        writes = [write for write in writes if only in (None, write[3])]
         writes.sort(key=lambda write: writes_sort_key(write[1], write[0].task_id, write[2]))
         values = self._encoder.decode([shape for *_, shape in writes], reader(rows[0].thread_id))
         pending: dict[str, list[tuple[str, str, Any]]] = {}

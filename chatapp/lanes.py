@@ -23,31 +23,45 @@ MARKS = {
 }
 """What a checkpoint is drawn as, around its place: told apart by shape, for those who see no colours."""
 
+AROUND = "M-6 0a6 6 0 1 0 12 0a6 6 0 1 0 -12 0"
+"""HEAD's ring, where something else is to be seen in it."""
+
 
 def of_checkpoint(place: Place, width: int, row: ListedCheckpoint) -> SafeString:
     """The lanes beside a checkpoint, of which the newest stand above."""
-    kinds = {"head": row.is_head, "failed": row.has_failed, "waiting": row.is_waiting, "tip": row.is_tip}
-    return draw(place, width, next((kind for kind, holds in kinds.items() if holds), "step"))
+    state = "failed" if row.has_failed else "waiting" if row.is_waiting else ""
+    if row.is_head:
+        return draw(place, width, "head", inner=state)
+    return draw(place, width, state or ("tip" if row.is_tip else "step"))
 
 
-def draw(place: Place, width: int, kind: str, *, grows: Literal["up", "down"] = "up") -> SafeString:
+def draw(place: Place, width: int, kind: str, *, inner: str = "", grows: Literal["up", "down"] = "up") -> SafeString:
     """The drawing, `width` lanes wide; lanes further out share the last one. The lines are stretched to the row's
-    height, the mark is not."""
+    height, the mark is not. `inner` is a mark to be drawn small within HEAD's ring."""
     strokes = format_html_join("", '<path class="{}" d="{}"/>', dict.fromkeys(_strokes(place, width - 1)))
     return format_html(
-        '<svg class="lanes{6}" width="{0}" height="100%" viewBox="0 0 {0} 100" preserveAspectRatio="none"'
+        '<svg class="lanes{5}" width="{0}" height="100%" viewBox="0 0 {0} 100" preserveAspectRatio="none"'
         ' aria-hidden="true" data-lane="{1}">{2}</svg>'
         '<svg class="lanes lanes--marks" width="{0}" height="100%" aria-hidden="true">'
-        '<svg x="{3}" y="50%" overflow="visible"><path class="lanes__mark lanes__mark--{4}" d="{5}"/></svg></svg>'
+        '<svg x="{3}" y="50%" overflow="visible">{4}</svg></svg>'
         '<svg class="lanes__room" width="{0}" height="1"></svg>',
         LANE * width,
         place.lane,
         strokes,
         _x(place.lane, width - 1),
-        kind,
-        MARKS[kind],
+        _mark(kind, inner),
         " lanes--down" if grows == "down" else "",
     )
+
+
+def _mark(kind: str, inner: str) -> SafeString:
+    mark = '<path class="lanes__mark lanes__mark--{}" d="{}"/>'
+    if not inner:
+        return format_html(mark, kind, MARKS[kind])
+    return format_html(
+        mark + '<path class="lanes__mark lanes__mark--{}" d="{}" transform="scale(.6)"/>',
+        kind, AROUND, inner, MARKS[inner],
+    )  # fmt: skip
 
 
 def _strokes(place: Place, last: int) -> Iterator[tuple[str, str]]:

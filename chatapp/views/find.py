@@ -50,7 +50,6 @@ async def find(request: PersonRequest, thread_id: UUID) -> HttpResponse:
         "operators": OPERATORS,
         "found": found,
         "more": f"?{urlencode({**asked, 'before': found.more})}" if found and found.more else "",
-        "looked_at": finding.AT_ONCE,
     }
     return render(request, "machine/find.html", {**context, **await sidebar(request)})
 

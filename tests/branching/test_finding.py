@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from branching import finding
+from branching.database import on_database
 from branching.exceptions import NoSuchCheckpoint
 from branching.finding import Condition, value_of
 from branching.models import IndexedCheckpoint
@@ -120,3 +123,56 @@ async def test_what_is_of_another_thread_is_no_place_to_look_further_from(story:
 )
 def test_a_condition_compares_what_can_be_compared(value: Any, operator: Any, typed: str, holds: bool) -> None:
     assert Condition("field", operator, value_of(typed)).holds(value) is holds
+
+
+async def test_what_is_shown_of_a_list_is_what_was_looked_for(story: Story) -> None:
+    await story.send("the first\nof all")
+    found = await finding.by_state(story.engine, story.thread.pk, Condition("messages", "contains", "FIRST"))
+    assert [hit.detail for hit in found.hits] == ["the first\nof all"]
+
+
+async def test_a_search_that_takes_long_stops_and_says_how_far_it_has_come(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await branched(story)
+    number = await numbers(story)
+    monkeypatch.setattr(finding, "PATIENCE", 0)
+    monkeypatch.setattr(finding, "TOGETHER", 4)
+    found = await finding.by_state(story.engine, story.thread.pk, Condition("messages", "contains", "h2"))
+    assert (found.looked_at, number[found.more], found.hits) == (4, 6, ())
+    rest = await finding.by_state(
+        story.engine, story.thread.pk, Condition("messages", "contains", "h2"), before=found.more
+    )
+    assert [number[hit.row.id] for hit in rest.hits] == [4]
+
+
+async def test_more_checkpoints_than_one_search_looks_at_take_no_more_queries(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "AT_ONCE", 8)
+    monkeypatch.setattr(finding, "TOGETHER", 4)
+    condition = Condition("messages", "contains", "h1")
+
+    def queries() -> list[int]:
+        searches = (
+            lambda: finding.by_error.func(story.engine, story.thread.pk, "nothing"),
+            lambda: finding.by_state.func(story.engine, story.thread.pk, condition),
+            lambda: finding.by_node.func(story.thread.pk, "reply", limit=5),
+        )
+        counts = []
+        for search in searches:
+            with CaptureQueriesContext(connection) as captured:
+                search()
+            counts.append(len(captured))
+        return counts
+
+    await story.send("h1")
+    await story.send("h2")
+    await story.send("h3")
+    few = await on_database(queries)()
+    for at in range(4, 10):
+        await story.send(f"h{at}")
+    many = await on_database(queries)()
+    # How many a state takes depends on which pieces are at hand.
+    assert (many[0], many[2]) == (few[0], few[2]) == (3, 1)
+    assert max(few[1], many[1]) <= 24
