@@ -47,6 +47,8 @@ async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
     asked = ListForm.read(request.GET)
     if request.htmx and asked["seen"] == thread.revision:
         return HttpResponse(status=204)
+    if asked["compare"]:
+        await _there(thread, asked["compare"])
     context = await _list(thread, asked)
     if request.htmx:
         return render(request, "machine/_list.html", context)
@@ -163,11 +165,16 @@ async def difference(request: PersonRequest, thread_id: UUID, checkpoint_id: str
     thread = await thread_or_404(request, thread_id)
     other = request.GET.get("with")
     if not other:
-        if not await thread.checkpoints.filter(checkpoint_id=checkpoint_id).aexists():
-            raise NoSuchCheckpoint
+        await _there(thread, checkpoint_id)
         return redirect(_address(thread, {"compare": checkpoint_id}))
     old = await inspection.read(engine.get(), thread, checkpoint_id)
     new = await inspection.read(engine.get(), thread, other)
     context = {"thread": thread, "assistant": assistants.get(thread.assistant), "old": old, "new": new}
     context["differences"] = inspection.differences(old, new)
     return render(request, "machine/difference.html", {**context, **await sidebar(request)})
+
+
+async def _there(thread: Thread, checkpoint_id: str) -> None:
+    """Raises `NoSuchCheckpoint` unless the thread has it."""
+    if not await thread.checkpoints.filter(checkpoint_id=checkpoint_id).aexists():
+        raise NoSuchCheckpoint
