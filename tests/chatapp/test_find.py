@@ -77,10 +77,15 @@ async def test_by_turns_and_by_state_a_long_thread_takes_the_queries_of_a_short_
         return await on_database(lambda: _counted(tab, path))()
 
     await tab.send("h1")
-    few = [await cost(path) for path in ("?turns=on", "find/?by=state&field=messages&value=nowhere")]
-    await on_database(plant)(tab.thread, 1_000)
-    many = [await cost(path) for path in ("?turns=on", "find/?by=state&field=messages&value=nowhere")]
-    assert many[0] <= few[0] and many[1] <= few[1] + 12
+    paths = ("?turns=on", f"?tip={(await ids(tab))[-1]}", "find/?by=node&node=model", "find/?by=error&text=nothing",
+             "find/?by=state&field=messages&value=nowhere")  # fmt: skip
+    few = [await cost(path) for path in paths]
+    await on_database(plant)(tab.thread, 2_000, range(2, 2_000, 2))
+    assert await tab.thread.checkpoints.acount() == 3_003
+    many = [await cost(path) for path in paths]
+    assert all(after <= before for after, before in zip(many, few, strict=True)), (few, many)
+    opened = f"?turns=on&open={(await ids(tab))[-1]}"
+    assert await cost(opened) <= few[0] + 1
 
 
 def _counted(tab: Tab, path: str) -> int:

@@ -8,6 +8,9 @@ import re
 
 import pytest
 
+from branching import threads
+from chatapp import engine
+from tests.branching.models import Scripted, models_with
 from tests.chatapp.conftest import Tab
 from tests.chatapp.test_find import branched
 from tests.chatapp.test_machine import ids, page, rows, send_form
@@ -49,6 +52,15 @@ async def test_an_end_that_no_run_has_made_opens_too(tab: Tab) -> None:
     given = {"node-0": "reply", "set-0-messages": json.dumps([{"type": "human", "content": "by hand"}])}
     await send_form(tab, f"{(await ids(tab))[0]}/fork/", **given)
     assert await listed(tab, link(await page(tab, "?turns=on"), "unfold")) == [4, 3, 0]
+
+
+async def test_heads_mark_shows_what_failed_there(tab: Tab) -> None:
+    engine.get().models = models_with(Scripted(replies=(ValueError("as planned"),)))
+    tab = Tab(tab.client, await threads.create(tab.thread.owner, assistant="chat"))
+    await tab.send("q1")
+    text = await page(tab)
+    assert re.findall(r"lanes__mark--(\w+)", text) == ["head", "failed", "step"]
+    assert f'href="{tab.url}checkpoints/{(await ids(tab))[-1]}/state/" data-action="step-before"' in text
 
 
 async def test_a_branch_stays_chosen_when_more_is_asked_of_it(tab: Tab) -> None:
