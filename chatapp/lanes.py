@@ -43,12 +43,13 @@ def draw(place: Place, width: int, kind: str, *, inner: str = "", grows: Literal
         '<svg class="lanes{5}" width="{0}" height="100%" viewBox="0 0 {0} 100" preserveAspectRatio="none"'
         ' aria-hidden="true" data-lane="{1}">{2}</svg>'
         '<svg class="lanes lanes--marks" width="{0}" height="100%" aria-hidden="true">'
-        '<svg x="{3}" y="50%" overflow="visible">{4}</svg></svg>'
+        '<svg x="{3}%" y="50%" overflow="visible">{4}</svg></svg>'
         '<svg class="lanes__room" width="{0}" height="1"></svg>',
         LANE * width,
         place.lane,
         strokes,
-        _x(place.lane, width - 1),
+        # A part of the width, since the drawing is narrower on a phone.
+        f"{100 * _x(place.lane, width - 1) / (LANE * width):.2f}",
         _mark(kind, inner),
         " lanes--down" if grows == "down" else "",
     )
