@@ -125,7 +125,7 @@ class LabelTooLong(Invalid):
 
 
 class MessageTooLong(Invalid):
-    """The message is too long."""
+    """The message is too long. At most 100,000 characters can be sent."""
 
 
 class BadText(Invalid):

@@ -1,11 +1,25 @@
 // What was typed into an edit box is kept in a notice when its message leaves the page, or when saving it failed; so is
-// the reason that was typed into a question which somebody else has answered.
+// what was typed into a question that somebody else has answered.
 const saving = new Set();
 const boxId = (form) => form.closest("[id^='edit-']").id;
 
 function tell(name, kept) {
   if (document.querySelector("#notice [data-kept]")?.textContent === kept) return;
   document.dispatchEvent(new CustomEvent("notice", { detail: { name, kept } }));
+}
+
+function isChanged(field) {
+  if (!field.matches("select")) return field.value !== field.defaultValue;
+  const first = [...field.options].find((option) => option.defaultSelected) ?? field.options[0];
+  return !first?.selected;
+}
+
+// The reason for a no, and the changes to a yes under their names.
+function typed(place) {
+  const fields = [...place.querySelectorAll("input, select, textarea")].filter(isChanged);
+  const shown = (field) => field.selectedOptions?.[0].label ?? field.value;
+  const line = (field) => (field.name === "reason" ? field.value : `${field.labels[0]?.textContent}: ${shown(field)}`);
+  return fields.map(line).join("\n");
 }
 
 function keep(form) {
@@ -20,10 +34,12 @@ document.addEventListener("htmx:before:swap", ({ detail: { tasks } }) => {
     if (form.closest("[hx-morph-skip][data-earlier]")) continue; // it stays: see window.js
     if (!saving.has(form) && !news.querySelector(`#${CSS.escape(boxId(form))}`)) keep(form);
   }
-  // Who has just answered, whatever it was, has no more use for a reason.
-  if ([...saving].some((form) => form.matches("[data-answer]"))) return;
-  for (const field of document.querySelectorAll("[data-question] [name=reason]")) {
-    if (field.value && !news.querySelector(`#${CSS.escape(field.id)}`)) tell("reason", field.value);
+  for (const card of document.querySelectorAll("[data-question]")) {
+    const { question } = card.dataset;
+    // Who has just answered it has no more use for what they typed.
+    const isAnswered = [...saving].some((form) => new FormData(form).getAll("question").includes(question));
+    const isGone = !news.querySelector(`[data-question="${CSS.escape(question)}"]`);
+    if (isGone && !isAnswered && typed(card)) tell("reason", typed(card));
   }
 });
 
@@ -36,7 +52,7 @@ document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
   if (!saving.delete(form)) return;
   const refused = !(ctx.response?.status < 400) || ctx.hx?.redirect;
   if (!refused || form.isConnected) return;
-  const { reason, content } = form.elements;
-  if (reason?.value) tell("reason", reason.value);
-  else if (content && !document.getElementById(boxId(form))?.querySelector("[data-edit]")) keep(form);
+  if (form.matches("[data-answer]")) {
+    if (typed(form)) tell("reason", typed(form));
+  } else if (!document.getElementById(boxId(form))?.querySelector("[data-edit]")) keep(form);
 });

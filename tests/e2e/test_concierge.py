@@ -276,7 +276,7 @@ async def test_what_is_typed_into_one_card_outlives_the_answer_to_another(page: 
     form = desk.questions.locator("form").first
     fields = {name: await form.locator(f"[name={name}]").input_value() for name in ("question", "head_version")}
     await post(page, await form.get_attribute("action") or "", decision="approve", **fields)
-    await expect(page.locator("[data-kept]")).to_have_text("half a rea")
+    await expect(page.locator("[data-kept]")).to_have_text("half a rea\nNights: 5")
 
 
 async def test_on_the_smallest_phone_a_card_holds_its_buttons(new_page: NewPage) -> None:
