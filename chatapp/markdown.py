@@ -274,6 +274,13 @@ def _align_cells(state: StateCore) -> None:
             token.attrs["align"] = found[1]
 
 
+def _silence_empty_headings(state: StateCore) -> None:
+    """A heading of which only the mark has been written yet is none to those who go from heading to heading."""
+    for opening, inside, closing in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+        if opening.type == "heading_open" and not inside.content.strip():
+            opening.tag = closing.tag = "p"
+
+
 def _tick_tasks(state: StateCore) -> None:
     """Show "- [x] done" with a ticked box."""
     for item, _, inline in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
@@ -296,3 +303,4 @@ for _kind in ("math_inline", "math_inline_double", "math_block"):
 _parser.add_render_rule("image", _link_to_image)
 _parser.core.ruler.push("align_cells", _align_cells)
 _parser.core.ruler.push("tick_tasks", _tick_tasks)
+_parser.core.ruler.push("silence_empty_headings", _silence_empty_headings)

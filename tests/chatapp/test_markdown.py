@@ -366,3 +366,7 @@ def test_case_89_no_text_takes_long(text: str) -> None:
     started = time.monotonic()
     assert render(text)
     assert time.monotonic() - started < 20
+
+
+def test_a_heading_without_words_is_none() -> None:
+    assert "<h2" not in render("## ") and "<h2" in render("## a")
