@@ -8,11 +8,11 @@ from typing import Any
 
 from channels.exceptions import ChannelFull
 from channels.generic.websocket import AsyncWebsocketConsumer
-from django.utils import translation
+from django.utils import timezone, translation
 
 from branching import recovery, threads
 from branching.exceptions import NoSuchRun, NoSuchThread
-from chatapp import accounts, beside, engine, pages, stream
+from chatapp import accounts, beside, comfort, engine, pages, stream
 from chatapp.following import Following
 from chatapp.runner import runner
 
@@ -148,7 +148,8 @@ class ThreadConsumer(AsyncWebsocketConsumer):
                 await self.channel_layer.send(self.channel_name, {"type": "pulse.felt"})
 
     def _speaking(self, render: Any, *args: Any) -> str:
-        with translation.override(self.language):
+        zone = comfort.zone_of(self.scope.get("cookies", {}))
+        with translation.override(self.language), timezone.override(zone):
             return render(*args)
 
 

@@ -12,6 +12,7 @@ from chatapp.views import (
     carrying,
     chart,
     choices,
+    comfort,
     compare,
     explain,
     find,
@@ -96,5 +97,6 @@ urlpatterns = [
     path("login/", accounts.log_in, name="login"),
     path("logout/", accounts.log_out, name="logout"),
     path("signup/", accounts.sign_up, name="signup"),
+    path("theme/", comfort.theme, name="theme"),
     path("i18n/setlang/", set_language, name="set_language"),
 ]
