@@ -10,7 +10,8 @@ from playwright.async_api import Page, expect
 from tests.e2e.conftest import NewPage
 from tests.e2e.pages import PASSWORD, Chat
 
-NAMES = {"Switchback", "English", "Markdown", "CHAT_MODEL", "API", "HEAD", "JSON", "LangGraph"}
+NAMES = {"Switchback", "English", "Markdown", "CHAT_MODEL", "API", "HEAD", "JSON", "LangGraph", "UTC"}
+NAMES |= {"Enter", "Shift", "Ctrl", "Alt", "Esc"}
 """What stays as it is in every language."""
 
 # All texts and labels, also those that are hidden or wait in a template; without what people and models wrote.
