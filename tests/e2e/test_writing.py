@@ -9,6 +9,7 @@ from tests.e2e.axe import Axe
 from tests.e2e.conftest import NewPage
 from tests.e2e.pages import Chat, answered, credentials, post, posts, second_window
 from tests.e2e.test_concierge import ENGLISH, Desk
+from tests.e2e.test_storage import WIDE
 
 MOST = 100_000
 LONG = f"{'some words ' * 7}.\n" * 2_500
@@ -125,7 +126,7 @@ async def test_the_server_tells_the_limit_too(page: Page) -> None:
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-async def test_enter_is_a_new_line_on_a_touch_keyboard(new_page: NewPage, locale: str) -> None:
+async def test_case_91_enter_is_a_new_line_on_a_touch_keyboard(new_page: NewPage, locale: str) -> None:
     page = await new_page(has_touch=True, is_mobile=True, viewport={"width": 390, "height": 844}, locale=locale)
     chat = await Chat.begin(page)
     await chat.composer.type("one")
@@ -135,6 +136,29 @@ async def test_enter_is_a_new_line_on_a_touch_keyboard(new_page: NewPage, locale
     await chat.composer.press("Control+Enter")
     await chat.done()
     assert (await chat.rows())[0].text == "one\ntwo"
+    await chat.regenerate(1)
+    await chat.arrow(1, "previous").tap()  # no hover is needed
+    await chat.at(1, 1)
+    await expect(page.locator("meta[content*='interactive-widget=resizes-content']")).to_be_attached()
+    await page.set_viewport_size({"width": 390, "height": 400})  # as a soft keyboard leaves it
+    await expect(chat.composer).to_be_in_viewport()
+    await expect(chat.button("send")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_case_89_one_word_of_50_kb_breaks_neither_the_page_nor_what_one_types(
+    new_page: NewPage, width: int
+) -> None:
+    page = await new_page(viewport={"width": width, "height": 800})
+    chat = await Chat.begin(page)
+    await chat.send("w" * 50_000)
+    await expect(chat.live).not_to_be_empty()  # it comes back, little by little
+    await page.evaluate(WATCH)
+    await chat.composer.press_sequentially("still here")
+    await expect(chat.composer).to_have_value("still here")
+    assert not await page.evaluate(WIDE)
+    assert await page.evaluate("longest") < 1_000
+    await chat.stop()
 
 
 async def test_what_was_to_be_changed_with_a_yes_is_kept_when_another_tab_answers(
