@@ -119,8 +119,9 @@ def asked_at(thread_id: UUID, checkpoint_id: str | None) -> QuerySet[Action]:
 
 
 def open_questions() -> QuerySet[Action]:
-    """All questions that wait for an answer, where the checkpoint that asked is still there."""
+    """All questions that wait for an answer, where the checkpoint that asked is still there, and no deleted one's."""
     known = IndexedCheckpoint.objects.filter(thread=OuterRef("thread"), checkpoint_id=OuterRef("checkpoint_id"))
+    known = known.filter(message__deletion=None)
     return Action.objects.filter(Exists(known), payload__isnull=False, answer__isnull=True)
 
 

@@ -60,7 +60,7 @@ class Carried:
 def take(thread_id: UUID) -> Carried:
     """The thread as it can be taken along."""
     thread = Thread.objects.get(pk=thread_id)
-    rows = list(thread.messages.order_by("pk"))
+    rows = list(thread.messages.filter(deletion=None).order_by("pk"))
     place = {row.pk: number for number, row in enumerate(rows)}
     end = IndexedCheckpoint.objects.filter(thread=thread, checkpoint_id=thread.head).first()
     return Carried(

@@ -159,7 +159,7 @@ def draw(thread_id: UUID, *, query: str = "", unfolded: Collection[int] = ()) ->
 
 
 def _tree(thread_id: UUID, hits: Collection[int]) -> _Tree:
-    rows = Message.objects.filter(thread_id=thread_id).order_by("pk").annotate(gist=Left("text", GIST))
+    rows = Message.objects.filter(thread_id=thread_id, deletion=None).order_by("pk").annotate(gist=Left("text", GIST))
     columns = ("pk", "parent_id", "kind", "gist", "label", "data__stopped", "data__tool_calls__0__name", "created_at")
     found = {row[0]: _Row(*row) for row in rows.values_list(*columns).iterator()}
     return _Tree(found, _states(thread_id, found), _head(thread_id), hits)
@@ -191,7 +191,7 @@ def _hits(thread_id: UUID, query: str) -> set[int]:
     terms = fulltext.terms_of(query)
     if not terms:
         return set()
-    rows = Message.objects.filter(thread_id=thread_id)
+    rows = Message.objects.filter(thread_id=thread_id, deletion=None)
     called = rows.exclude(label="")
     for term in terms:
         called = called.filter(label__icontains=term)

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from branching import heads, history, index, places, promises, transcript, tree
+from branching import deletions, heads, history, index, places, promises, transcript, tree
 from branching.database import on_database
 from branching.engine import Engine
 from branching.models import IndexedCheckpoint, Message, Thread
@@ -55,6 +55,7 @@ def compare(thread_id: UUID, checkpoints: Sequence[Checkpoint]) -> list[Finding]
         *_wrong_head(thread, found),
         *_wrong_jumps(rows),
         *_wrong_places(rows, head.message_id if (head := found.get(thread.head)) else None),
+        *_wrong_deletions(thread, rows),
         *(Finding(*each) for each in promises.broken(thread_id, truth)),
     ]
 
@@ -145,12 +146,24 @@ def _wrong_places(rows: Mapping[int, Message], head: int | None) -> Iterator[Fin
         yield Finding(f"message {version.message_id}", "remembers a place that is not its own")
 
 
+def _wrong_deletions(thread: Thread, rows: Mapping[int, Message]) -> Iterator[Finding]:
+    hidden = {pk for pk, row in rows.items() if row.deletion_id is not None}
+    for pk, row in rows.items():
+        if pk not in hidden and row.parent_id in hidden:
+            yield Finding(f"message {row.message_id}", "is seen though it follows a deleted one")
+        if pk not in hidden and row.end_id in hidden:
+            yield Finding(f"message {row.message_id}", "remembers a place that is deleted")
+    if deletions.is_hidden(thread.pk, thread.head):
+        yield Finding("HEAD", "is in a deleted version")
+
+
 @on_database
 @transaction.atomic
 def _replace(thread_id: UUID, checkpoints: Sequence[Checkpoint]) -> None:
     thread = heads.locked(thread_id)
     remembered = _remembered(thread_id)
     labels = dict(Message.objects.filter(thread=thread).exclude(label="").values_list("path", "label"))
+    hidden = deletions.by_path(thread_id)
     runs = dict(IndexedCheckpoint.objects.filter(thread=thread).values_list("checkpoint_id", "run_id"))
     Message.objects.filter(thread=thread).delete()
     IndexedCheckpoint.objects.filter(thread=thread).delete()
@@ -159,6 +172,7 @@ def _replace(thread_id: UUID, checkpoints: Sequence[Checkpoint]) -> None:
     _restore_places(thread, remembered)
     for path, label in labels.items():
         Message.objects.filter(thread=thread, path=path).update(label=label)
+    deletions.hide(thread_id, hidden)
     head = IndexedCheckpoint.objects.filter(thread=thread, checkpoint_id=thread.head).first()
     if head:
         heads.repair(thread_id, head)

@@ -267,7 +267,7 @@ def _standing(thread: Thread) -> Standing:
 
 
 def _message(thread: Thread, pk: int) -> Message:
-    message = thread.messages.filter(pk=pk).first()
+    message = thread.messages.filter(pk=pk, deletion=None).first()
     if message is None:
         raise NoSuchMessage
     return message

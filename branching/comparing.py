@@ -48,10 +48,10 @@ def compare(thread_id: UUID, message: int, other: int | None = None) -> Comparis
 
     Raises `NoSuchMessage` where there is no other, or where it is a version of something else.
     """
-    row = Message.objects.filter(thread_id=thread_id, pk=message).first()
+    row = Message.objects.filter(thread_id=thread_id, pk=message, deletion=None).first()
     if row is None:
         raise NoSuchMessage
-    beside = Message.objects.filter(thread_id=thread_id, parent=row.parent_id).order_by("pk")
+    beside = Message.objects.filter(thread_id=thread_id, parent=row.parent_id, deletion=None).order_by("pk")
     siblings = tuple(beside.values_list("pk", flat=True))
     if other is None:
         at = siblings.index(message)

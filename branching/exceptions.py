@@ -92,6 +92,14 @@ class ShownNow(Conflict):
     """This version is shown now, so it can't be deleted. Show another one first."""
 
 
+class BeginsHere(Conflict):
+    """The conversation begins with this, and there is no other version. Delete the conversation instead."""
+
+
+class GoneForGood(Conflict):
+    """This can't be brought back any more."""
+
+
 class HasGoneOn(Conflict):
     """This version has gone on since the page was drawn. Nothing was deleted."""
 

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import F, OuterRef, Q, Subquery
 from django.utils import timezone
 
-from branching import index, places
+from branching import deletions, index, places
 from branching.database import on_database
 from branching.exceptions import HeadMoved, NoSuchMessage, NoSuchThread, NothingToUndo
 from branching.models import HeadMove, IndexedCheckpoint, Message, Run, Thread
@@ -38,7 +38,7 @@ def landing(thread_id: UUID, message: int) -> str:
 
 
 def _landing(thread_id: UUID, message: int) -> IndexedCheckpoint:
-    chosen = Message.objects.filter(thread_id=thread_id, pk=message).first()
+    chosen = Message.objects.filter(thread_id=thread_id, pk=message, deletion=None).first()
     if chosen is None:
         raise NoSuchMessage
     return index.tip_of(places.back_to(chosen, _at(thread_id, _head(thread_id))))
@@ -64,6 +64,7 @@ def undo(thread_id: UUID, *, head_version: int, key: str | None = None, by: Any 
     target = _return_to(last) if last else None
     if target is None:
         raise NothingToUndo
+    deletions.take_back(last)
     move(thread_id, target, why="undo", head_version=head_version, key=key, by=by)
     HeadMove.objects.filter(pk=last.pk).update(undone=True)
 
@@ -121,8 +122,12 @@ def move(
     run: Run | None = None,
     chosen: int | None = None,
 ) -> None:
-    """Point HEAD at `to`, unless it moved since `head_version` was read: then `HeadMoved`. Inside a transaction."""
+    """Point HEAD at `to`, unless it moved since `head_version` was read: then `HeadMoved`. Inside a transaction.
+
+    If that is in a version that was deleted, the version is there again: HEAD is nowhere that is hidden.
+    """
     claim(thread_id, head_version=head_version)
+    deletions.bring_back(to.message)
     origin = _head(thread_id)
     Thread.objects.filter(pk=thread_id).update(head=to.checkpoint_id)
     places.leave(_at(thread_id, origin), to.message)
@@ -141,8 +146,8 @@ def log(
     chosen: int | None = None,
 ) -> None:
     """Write a move down, without making it."""
-    # A move with a run led somewhere though HEAD may not have stayed for it.
-    stays = why in ("undo", "repair") or (origin == target and run is None)
+    # A move with a run led somewhere though HEAD may not have stayed for it; and what was removed can come back.
+    stays = why in ("undo", "repair") or (origin == target and run is None and why != "remove")
     moved = {"origin": origin, "target": target, "why": why, "chosen": chosen}
     HeadMove.objects.create(thread_id=thread_id, **moved, key=key, by=by, run=run, undone=stays)
 
@@ -240,6 +245,7 @@ def repair(thread_id: UUID, to: IndexedCheckpoint | None) -> None:
     thread = locked(thread_id)
     target = to.checkpoint_id if to else None
     changed = {"head_version": F("head_version") + 1, "revision": F("revision") + 1}
+    deletions.bring_back(to.message if to else None)
     Thread.objects.filter(pk=thread_id).update(head=target, **changed)
     places.leave(_at(thread_id, thread.head), to.message if to else None)
     log(thread_id, origin=thread.head, target=target, why="repair")

@@ -185,5 +185,5 @@ def tip_of(message: Message) -> IndexedCheckpoint:
     while last:
         if tip := ending_in(last.pk).first():
             return tip
-        last = last.children.order_by("-id").first()
+        last = last.children.filter(deletion=None).order_by("-id").first()
     raise NoSuchCheckpoint

@@ -16,6 +16,9 @@ LABEL_MAX = 60
 INSTRUCTIONS_MAX = 4_000
 """Characters that a model can be told beforehand: each reply notes them."""
 
+UNDO_FOR = timedelta(hours=1)
+"""How long a deleted version can be brought back at least: it is removed when somebody comes by after that."""
+
 LEASE = timedelta(seconds=15)
 """How long a run may go without a sign of life from its process before it counts as lost."""
 

@@ -62,15 +62,24 @@ class Message(models.Model):
         related_name="+",
         help_text="Where HEAD was when this version was left: see places.py. Written by heads.py.",
     )
+    deletion = models.ForeignKey(
+        "Deletion",
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="messages",
+        db_index=False,
+        help_text="With what it was deleted: hidden, and on the way out. See deletions.py.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["thread", "path"], name="one_row_per_version")]
         indexes = [
             models.Index(fields=["thread", "message_id"], name="message_by_id"),
-            models.Index(fields=["parent", "id"], name="message_by_parent"),
-            models.Index(fields=["thread", "parent", "id"], name="first_message", condition=Q(parent=None)),
+            models.Index(fields=["parent", "deletion", "id"], name="message_by_parent"),
+            models.Index(fields=["thread", "parent", "deletion", "id"], name="first_message", condition=Q(parent=None)),
             models.Index(fields=["thread"], name="message_by_label", condition=~Q(label="")),
+            models.Index(fields=["deletion"], name="message_by_deletion", condition=~Q(deletion=None)),
         ]
 
     def __str__(self) -> str:
@@ -175,7 +184,7 @@ class HeadMove(models.Model):
     origin = models.CharField(max_length=64, null=True, help_text="Where HEAD was; null on an empty thread.")
     target = models.CharField(max_length=64, null=True, help_text="Where it went, or where its run has led it since.")
     why = models.CharField(
-        max_length=8, help_text="send, replay, edit, resume, answer, switch, undo, delete or repair."
+        max_length=8, help_text="send, replay, edit, resume, answer, switch, undo, delete, remove, restore or repair."
     )
     run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="moves")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True)
@@ -193,6 +202,19 @@ class HeadMove(models.Model):
 
     def __str__(self) -> str:
         return f"{self.why}: {self.origin} -> {self.target}"
+
+
+class Deletion(models.Model):
+    """A version that a person has deleted, with all that follows it: its messages are hidden, and go before long."""
+
+    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="deletions")
+    move = models.OneToOneField(
+        HeadMove, on_delete=models.SET_NULL, null=True, related_name="deletion", help_text="The move that told of it."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.thread_id} {self.created_at}"
 
 
 class Share(models.Model):

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from branching import heads, sharing, sizes
+from branching import deleting, heads, sharing, sizes
 from branching.branches import refuse_unless_settled
 from branching.exceptions import HeadMoved, NotFinished
 from branching.models import Action, HeadMove, IndexedCheckpoint, Run, StoredThread, Thread
@@ -101,6 +101,7 @@ def prune_stray(stray: StoredThread, *, really: bool) -> Loss:
 
 
 def _carry_out(thread: Thread, rules: Rules) -> None:
+    deleting.remove(thread, deleting.due(thread.pk))
     if rules.keep == "head":
         outline = Outline.of(thread.pk)
         shown = set(outline.path(outline.rows[thread.head].message)) if thread.head in outline.rows else set()

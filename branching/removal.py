@@ -15,7 +15,17 @@ from django.db.models import F, Model
 
 from branching.encoding import DICT, LIST, pack, unpack
 from branching.index import START
-from branching.models import Action, HeadMove, IndexedCheckpoint, Message, Run, StoredCheckpoint, StoredThread, Thread
+from branching.models import (
+    Action,
+    Deletion,
+    HeadMove,
+    IndexedCheckpoint,
+    Message,
+    Run,
+    StoredCheckpoint,
+    StoredThread,
+    Thread,
+)
 from branching.outline import Outline, Row
 from branching.pieces import AT_ONCE, checkpoints, outer, sweep
 from branching.store import PARAMETERS, held, marks, parts
@@ -51,6 +61,7 @@ class Removal:
         self._actions()
         for stored in held(thread=self.thread):
             _Store(stored, self).clear()
+        self._deletions()
 
     def _survivors(self) -> dict[str, str | None]:
         """By each that is gone, what stands above it."""
@@ -123,6 +134,12 @@ class Removal:
         for some in parts(list(self.gone), PARAMETERS):
             idle.filter(checkpoint_id__in=some).delete()
 
+    def _deletions(self) -> None:
+        """Let go of those that have nothing left to bring back."""
+        spent = Deletion.objects.filter(thread=self.thread, messages=None)
+        HeadMove.objects.filter(deletion__in=spent, origin=F("target")).update(undone=True)
+        spent.delete()
+
     # The index
 
     def _index(self, survivors: Mapping[str, str | None]) -> None:
@@ -130,7 +147,7 @@ class Removal:
         moved = [(survivors[row.parent], row.pk) for row in rows if row.parent in survivors and row.id not in survivors]
         _update(IndexedCheckpoint, "parent_id", moved)
         _delete(IndexedCheckpoint, [self.outline.rows[each].pk for each in self.gone])
-        self._forget_places()
+        self.forget_places()
         _update(IndexedCheckpoint, "passed", [(False, row.pk) for row in self._no_longer_passed(survivors)])
         _delete(Message, list(self.messages))
 
@@ -140,7 +157,7 @@ class Removal:
         parents = {survivors.get(row.parent, row.parent) for row in left}
         return [row for row in left if row.next == [START] and row.id not in parents]
 
-    def _forget_places(self) -> None:
+    def forget_places(self) -> None:
         """Where one would come back to a version that is gone, one comes back to the newest branch beside it."""
         ends = dict(Message.objects.filter(thread=self.thread).exclude(end=None).values_list("pk", "end_id"))
         lost = [version for version, end in ends.items() if end in self.messages and version not in self.messages]

@@ -63,7 +63,7 @@ def find(owner: Any, query: str, *, before: int | None = None) -> Found:
     terms = fulltext.terms_of(query)
     if not terms:
         return Found((), None)
-    owned = Message.objects.filter(thread__owner=owner).select_related("thread").order_by("-pk")
+    owned = Message.objects.filter(thread__owner=owner, deletion=None).select_related("thread").order_by("-pk")
     rows = fulltext.matching(owned, terms)
     if before:
         rows = rows.filter(pk__lt=before)

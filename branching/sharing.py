@@ -56,7 +56,7 @@ def share(thread_id: UUID, *, message: int) -> str:
 
     Raises `NoSuchMessage`.
     """
-    found = Message.objects.filter(thread_id=thread_id, pk=message).select_related("thread").first()
+    found = Message.objects.filter(thread_id=thread_id, pk=message, deletion=None).select_related("thread").first()
     if found is None:
         raise NoSuchMessage
     made = {"token": secrets.token_urlsafe(32), "title": found.thread.title}
@@ -66,7 +66,7 @@ def share(thread_id: UUID, *, message: int) -> str:
 @on_database
 def links(thread_id: UUID) -> list[Link]:
     """The links into this thread, the newest first."""
-    end = Message.objects.filter(thread=OuterRef("thread"), path=OuterRef("path"))
+    end = Message.objects.filter(thread=OuterRef("thread"), path=OuterRef("path"), deletion=None)
     rows = Share.objects.filter(thread_id=thread_id).order_by("-pk")
     rows = rows.annotate(length=Subquery(end.values("depth")[:1]), gist=Subquery(end.values("text")[:1]))
     return [
@@ -108,7 +108,7 @@ def ends(thread_id: UUID) -> Sequence[int]:
 
 def _end(token: str) -> tuple[Share, Message]:
     row = Share.objects.filter(token=token).select_related("thread").first()
-    end = row and Message.objects.filter(thread_id=row.thread_id, path=row.path).first()
+    end = row and Message.objects.filter(thread_id=row.thread_id, path=row.path, deletion=None).first()
     if end is None:
         raise NoSuchShare
     return row, end

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, F, Max
 
-from branching import actions, heads, index, ledger, steps, threads, window
+from branching import actions, deletions, heads, index, ledger, steps, threads, window
 from branching.database import on_database
 from branching.exceptions import NoSuchThread
 from branching.models import HeadMove, IndexedCheckpoint, Message, Run, Thread
@@ -100,7 +100,7 @@ def _view(thread: Thread, standing: Standing, notice: str = "") -> ThreadView:
 def _below(thread: Thread, last: Message | None) -> tuple[int, int | None]:
     """How many versions there are of what comes next, and the newest of them."""
     rows = Message.objects.filter(parent=last) if last else Message.objects.filter(thread=thread, parent=None)
-    found = rows.aggregate(total=Count("pk"), newest=Max("pk"))
+    found = rows.filter(deletion=None).aggregate(total=Count("pk"), newest=Max("pk"))
     return found["total"], found["newest"]
 
 
@@ -121,6 +121,7 @@ def _ready(thread: Thread) -> str | None:
         return None
     was_left = HeadMove.objects.filter(run=run, undone=False).exists()
     was_left = was_left and not HeadMove.objects.filter(thread=thread, target=run.tip).exists()
+    was_left = was_left and not deletions.is_hidden(thread.pk, run.tip)
     return run.tip if was_left else None
 
 

@@ -138,10 +138,10 @@ def _placed(rows: QuerySet[Message]) -> QuerySet[Message]:
 
 def _of_siblings(function: str, **which: Any) -> Case:
     """An aggregate of the keys of a message's siblings, read from an index alone."""
-    others = Message.objects.filter(parent=OuterRef("parent"), **which)
+    others = Message.objects.filter(parent=OuterRef("parent"), deletion=None, **which)
     others = others.annotate(value=Func(F("pk"), function=function, output_field=BigIntegerField()))
     # PostgreSQL would look for the next first message among all messages, if it were not for the sum.
-    firsts = Message.objects.filter(thread=OuterRef("thread"), parent=None, **which)
+    firsts = Message.objects.filter(thread=OuterRef("thread"), parent=None, deletion=None, **which)
     firsts = firsts.annotate(value=Func(F("pk") + 0, function=function, output_field=BigIntegerField()))
     return Case(When(parent=None, then=Subquery(firsts.values("value"))), default=Subquery(others.values("value")))
 
