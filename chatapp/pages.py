@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext
 
-from branching import assistants, transcript, window
+from branching import assistants, deleting, transcript, window
 from branching.llm import Models
 from branching.scenarios import plays
 from branching.types import ThreadView
@@ -65,6 +65,7 @@ async def _page(view: ThreadView, change: int, message: int | None) -> Page:
     blocks = (reply.blocks() if reply else []) or [""]
     context = {"view": view, "assistant": assistant, "model": models, "blocks": list(enumerate(blocks))}
     context["landed"] = landed
+    context["deleted"] = await deleting.pending(view.id)
     return Page(context, live, reply, reply.size if reply else 0, reply.growing if reply else 0, change)
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from branching import chart, labels, window
+from branching import chart, deleting, labels, window
 from branching.exceptions import BranchingError, NotFound
 from branching.limits import LABEL_MAX
 from chatapp import stream
@@ -43,6 +43,7 @@ async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
         "thread": thread,
         "chart": found,
         "page": Paginator(found.spots, ON_A_PAGE).get_page(request.GET.get("page")),
+        "deleted": await deleting.pending(thread_id),
         "lanes": min(found.width, LANES),
         "query": query,
         "here": "?" + urlencode({**kept, "open": unfolded}, doseq=True),

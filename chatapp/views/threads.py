@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from branching import threads
+from branching import deleting, threads
 from branching.exceptions import BadRequest, UnknownAssistant
 from branching.search import find
 from chatapp import engine, pages, stream
@@ -49,8 +49,10 @@ async def _welcome(request: PersonRequest, *, status: int = 200, error: str = ""
 @never_cache
 @person_required
 async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
-    """A thread, where its HEAD is."""
+    """A thread, where its HEAD is. What was deleted in it long enough ago goes now."""
     await thread_or_404(request, thread_id)
+    if await deleting.clear(thread_id):
+        await stream.announce(thread_id)
     return await thread_page(request, thread_id)
 
 

@@ -14,3 +14,11 @@ document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
     document.dispatchEvent(new CustomEvent("notice", { detail: { name: "elsewhere" } }));
   }
 });
+
+// One press back: Undo takes the switch back, and it stays where it is.
+document.addEventListener("click", (event) => {
+  if (!event.target.closest?.("[data-action=back]")) return;
+  const undo = document.querySelector("[data-action=undo]");
+  undo?.focus();
+  undo?.click();
+});

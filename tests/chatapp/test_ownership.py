@@ -32,7 +32,7 @@ GETS = [
 ]
 GETS += ["messages/{message}/edit/", "checkpoints/{checkpoint}/", "messages/{message}/"]
 GETS += [*(f"checkpoints/{{checkpoint}}/{page}/" for page in ("state", "difference", "fork", "replay"))]
-GETS += ["map/", "share/", "messages/{message}/label/", "messages/{message}/compare/"]
+GETS += ["map/", "share/", "messages/{message}/label/", "messages/{message}/compare/", "messages/{message}/delete/"]
 GETS += ["several/{run}/"]
 GETS += ["messages/{message}/earlier/", "messages/{message}/later/?to={message}", "storage/{message}/delete/"]
 GETS += ["explain/", "explain/send/", "explain/replay/{message}/", "explain/runs/{run}/"]
@@ -47,6 +47,9 @@ POSTS = [
     "keep/",
     "delete/",
     "storage/{message}/delete/",
+    "messages/{message}/delete/",
+    "deletions/{message}/restore/",
+    "deletions/{message}/remove/",
     "head/",
     "head/undo/",
     "messages/",
