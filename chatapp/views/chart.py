@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from branching import chart, deleting, labels, window
+from branching.chart import Chart
 from branching.exceptions import BranchingError, NotFound
 from branching.limits import LABEL_MAX
 from chatapp import stream
@@ -27,6 +28,9 @@ LANES = 12
 
 QUERY_MAX = 200
 
+HITS = 30
+"""Of what was found so many are listed, to step through."""
+
 
 @require_GET
 @never_cache
@@ -39,17 +43,29 @@ async def show(request: PersonRequest, thread_id: UUID) -> HttpResponse:
     unfolded = [int(each) for each in request.GET.getlist("open") if each.isascii() and each.isdigit()]
     found = await chart.draw(thread_id, query=query, unfolded=unfolded)
     kept = {"q": query} if query else {}
+    here = "?" + urlencode({**kept, "open": unfolded}, doseq=True)
+    at = {spot.pk: number // ON_A_PAGE + 1 for number, spot in enumerate(found.spots)}
     context = {
         "thread": thread,
         "chart": found,
-        "page": Paginator(found.spots, ON_A_PAGE).get_page(request.GET.get("page")),
+        "page": Paginator(found.spots, ON_A_PAGE).get_page(request.GET.get("page") or at.get(_wanted(request, found))),
+        "hits": [(pk, f"{here}&page={at[pk]}#spot-{pk}") for pk in found.hits[:HITS]],
         "deleted": await deleting.pending(thread_id),
         "lanes": min(found.width, LANES),
         "query": query,
-        "here": "?" + urlencode({**kept, "open": unfolded}, doseq=True),
+        "here": here,
         **await sidebar(request),
     }
     return render(request, "chat/map.html", context)
+
+
+def _wanted(request: PersonRequest, found: Chart) -> int | None:
+    """The spot that one wants to see first: the one named, the first that says it, or the one that is shown."""
+    named = request.GET.get("at", "") or (request.GET.getlist("open") or [""])[-1]
+    if named.isascii() and named.isdigit():
+        return int(named)
+    shown = (spot.pk for spot in found.spots if spot.is_head)
+    return next(iter(found.hits), None) or next(shown, None)
 
 
 @require_http_methods(["GET", "POST"])
@@ -73,5 +89,5 @@ async def label(request: PersonRequest, thread_id: UUID, pk: int) -> HttpRespons
         return render(request, "chat/label.html", context | told, status=status_of(error))
     await stream.announce(thread_id)
     if came_from == "map":
-        return redirect(f"{reverse('map', args=[thread_id])}#spot-{pk}")
+        return redirect(f"{reverse('map', args=[thread_id])}?at={pk}#spot-{pk}")
     return redirect("message", thread_id, pk)

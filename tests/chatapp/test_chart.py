@@ -56,11 +56,26 @@ async def test_a_long_thread_is_folded_and_unfolds_by_its_address(tab: Tab) -> N
     assert len(re.findall(r"data-spot=", unfolded)) == 400 and "1 / 3" in unfolded
 
 
+async def test_a_long_map_opens_where_one_is_or_at_what_was_found(tab: Tab) -> None:
+    """Of 900 messages 400 are on a page; what one steps to may be on another."""
+    rows = await on_database(plant)(tab.thread, 900)
+    del rows
+    first = (await tab.view()).versions[0]
+    path = f"map/?open={await tab.thread.messages.order_by('pk').values_list('pk', flat=True).afirst()}"
+    assert "1 / 3" in await page(tab, path)
+    assert "3 / 3" in await page(tab, f"{path}&at={first.pk}")
+    found = await page(tab, f"map/?q=%22{first.text[:12]}%22")
+    steps = re.findall(r'href="([^"]+)" data-step="(\d+)"', found)
+    assert steps
+    for address, pk in steps[-1:]:
+        assert f'id="spot-{pk}"' in await page(tab, f"map/{address.replace('&amp;', '&').split('#')[0]}")
+
+
 async def test_a_version_is_named_on_its_page_and_shown_so(tab: Tab) -> None:
     await branched(tab)
     pk = (await tab.view()).versions[1].pk
     response = await tab.client.post(f"{tab.url}messages/{pk}/label/", {"label": EVIL[:60], "from": "map"})
-    assert response["Location"] == f"{tab.url}map/#spot-{pk}"
+    assert response["Location"] == f"{tab.url}map/?at={pk}#spot-{pk}"
     for path in ("map/", "", f"messages/{pk}/label/"):
         text = await page(tab, path)
         assert EVIL not in text and "&lt;script&gt;alert(1)" in text
