@@ -54,6 +54,8 @@ class Branch:
     shared_bytes: int
     """What it has in common with others."""
     is_shown: bool
+    is_deleted: bool
+    """Whether it is hidden, and goes before long."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def storage(thread: Thread) -> Storage:
     ends = ends_of(outline, head)
     holders = _holders(outline, ends)
     found = _weights(thread, outline, holders)
-    branches = _branches(outline, ends, holders, found, head)
+    branches = _branches(thread, outline, ends, holders, found, head)
     size = Size(len(outline.messages), len(outline.rows), found.total())
     alone = sum(branch.own_bytes for branch in branches)
     return Storage(size, size.bytes - alone, sorted(branches, key=lambda each: (not each.is_shown, -each.own_bytes)))
@@ -164,12 +166,18 @@ def _weights(thread: Thread, outline: Outline, holders: dict[int | None, Holders
 
 
 def _branches(
-    outline: Outline, ends: Sequence[int], holders: dict[int | None, Holders], found: Counter[Holders], head: int | None
+    thread: Thread,
+    outline: Outline,
+    ends: Sequence[int],
+    holders: dict[int | None, Holders],
+    found: Counter[Holders],
+    head: int | None,
 ) -> list[Branch]:
     shown = set(outline.path(head))
     own = {end: own_of(outline, end, shown) for end in ends}
     totals = _totals(found, len(ends))
     depths = _depths(outline)
+    hidden = set(Message.objects.filter(deletion__thread=thread).values_list("pk", flat=True))
     wanted = {*ends, *(messages[-1] for messages in own.values() if messages)}
     words = _words(wanted)
     return [
@@ -182,6 +190,7 @@ def _branches(
             own_bytes=found[1 << at],
             shared_bytes=totals[at] - found[1 << at],
             is_shown=end == head,
+            is_deleted=end in hidden,
         )
         for at, end in enumerate(ends)
     ]

@@ -98,3 +98,14 @@ async def test_a_page_of_before_is_refused(tab: Tab) -> None:
     assert response.status_code == 409
     assert (await tab.view()).versions[1].total == 2
     assert (await tab.client.get(f"{tab.url}messages/{first + 99}/delete/")).status_code == 404
+
+
+async def test_the_storage_page_says_what_is_hidden_and_offers_not_to_show_it(tab: Tab) -> None:
+    first = await branched(tab)
+    await tab.post(f"messages/{first}/delete/")
+    text = await page(tab, "storage/")
+    assert text.count("data-branch=") == 2 and "show-branch" not in text
+    end = (await deleting.pending(tab.thread.pk))[0].later + first
+    assert (await tab.post(f"storage/{end}/delete/")).status_code == 302
+    assert await tab.thread.messages.acount() == 2
+    assert await deleting.pending(tab.thread.pk) == []

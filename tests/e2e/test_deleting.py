@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.e2e.conftest import NewPage
-from tests.e2e.pages import Chat, answered, second_window
+from tests.e2e.pages import Chat, answered
 from tests.e2e.test_storage import WIDE
 
 
@@ -32,9 +32,10 @@ async def delete(chat: Chat, number: int) -> None:
 
 @pytest.mark.parametrize("width", [1280, 390])
 async def test_case_68_one_of_three_goes_and_one_press_brings_it_back(new_page: NewPage, width: int) -> None:
-    page = await new_page(viewport={"width": width, "height": 900}, has_touch=width == 390)
-    chat = await three(page)
-    other = await second_window(chat, new_page)
+    other = await three(await new_page())
+    session, size = await other.page.context.storage_state(), {"width": width, "height": 900}
+    page = await new_page(storage_state=session, viewport=size, has_touch=width == 390)
+    chat = await Chat.open(page, other.page.url)
     await chat.message(0).hover()
     await chat.message(0).locator("[data-action=delete-version]").click()
     await expect(page.locator("[data-later]")).to_have_attribute("data-later", "3")
