@@ -134,3 +134,13 @@ async def test_bad_fields_are_refused_and_change_nothing(tab: Tab) -> None:
         assert (await tab.post("messages/", content="h1", **fields)).status_code == 422
     assert (await tab.post("head/")).status_code == 422
     assert await tab.texts() == []
+
+
+async def test_case_17_an_edit_says_that_pictures_and_files_stay_behind(tab: Tab) -> None:
+    await tab.send("Look:")
+    pk = (await tab.view()).versions[0].pk
+    path = f"{tab.url}messages/{pk}/edit/"
+    assert "data-left-behind" not in (await tab.client.get(path)).content.decode()
+    await tab.thread.messages.filter(pk=pk).aupdate(data={"parts": [{"kind": "image", "name": "cat.png"}]})
+    page = (await tab.client.get(path)).content.decode()
+    assert "data-left-behind" in page and "cat.png" in page

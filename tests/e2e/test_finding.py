@@ -7,7 +7,7 @@ from playwright.async_api import Page, expect
 from tests.e2e.pages import Chat
 
 
-async def test_what_was_said_on_another_version_is_found_and_opened_there(page: Page) -> None:
+async def test_case_39_what_was_said_on_another_version_is_found_and_opened_there(page: Page) -> None:
     chat = await Chat.begin(page, "echo")
     await chat.say("a boat in the harbour")
     await chat.edit(0, "a train in the station")
