@@ -89,7 +89,7 @@ class _Recorder:
             raise NotRecordable(gettext("This assistant asks its model within a step, and what that said is not kept."))
         if any(row.run_id is None for row in rows.values()):
             raise NotRecordable(gettext("This conversation began with what another one had led to."))
-        if whys & {"delete", "repair"} or any(run.base and run.base not in rows for run in self.runs):
+        if whys & {"delete", "remove", "repair"} or any(run.base and run.base not in rows for run in self.runs):
             raise NotRecordable(gettext("Parts of this conversation were deleted, or had to be put right."))
         if any(run.kind == "fork" for run in self.runs):
             raise NotRecordable(gettext("The state of this conversation was changed by hand."))

@@ -18,11 +18,13 @@ from branching.exceptions import (
     NoSuchMessage,
     NoSuchShare,
     NothingToUndo,
+    NotRecordable,
     RunInProgress,
 )
 from branching.limits import UNDO_FOR
 from branching.models import Deletion, IndexedCheckpoint, Message, Thread
 from branching.prune import Rules
+from branching.scenarios import recording
 from tests.branching.conftest import Story, answers, is_token, screen
 from tests.branching.models import HANG, Scripted
 from tests.branching.wander import Wanderer, is_anywhere
@@ -258,6 +260,13 @@ async def test_a_stale_page_is_refused_and_a_key_counts_once(grown: Story) -> No
     assert await told(grown) == [("a6.", 0)]
     with pytest.raises(HeadMoved):
         await restore(grown, await newest(grown), head_version=0)
+
+
+async def test_what_was_deleted_is_not_recorded_as_a_scenario(grown: Story) -> None:
+    await delete(grown, "a6.")
+    await grown.undo()
+    with pytest.raises(NotRecordable, match="deleted"):
+        await recording.record(await Thread.objects.aget(pk=grown.thread.pk))
 
 
 class Remover(Wanderer):
