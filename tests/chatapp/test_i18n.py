@@ -26,7 +26,7 @@ from tests.messages import CATALOGUE, ROOT, kinds_of_error, texts_in, texts_in_t
 CHINESE = {"accept-language": "zh-CN,zh;q=0.9,en;q=0.8"}
 PLACEHOLDER = re.compile(r"%\(\w+\)s|%d|%%|{\w+}")
 HAN = r"[\u3400-\u9fff]"
-NAMES = {"Switchback", "English", "alice", "HEAD", "JSON", "LangGraph", "Enter", "Shift", "Ctrl", "Alt", "Esc"}
+NAMES = {"Switchback", "English", "alice", "HEAD", "JSON", "LangGraph", "UTC", "Enter", "Shift", "Ctrl", "Alt", "Esc"}
 """What stays as it is in every language, and who asks."""
 
 
