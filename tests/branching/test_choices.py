@@ -109,5 +109,5 @@ def test_instructions_take_room_from_the_conversation() -> None:
     messages = talk(10)
     plain = context.reading(messages, tokens=1_600)
     told = context.reading(messages, tokens=1_600, choices=Choices(instructions="word " * 400))
-    assert told.messages[0].type == "system" and told.messages[1].type == "human"
+    assert [message.type for message in told.sent[:2]] == ["system", "human"]
     assert told.left_out > plain.left_out

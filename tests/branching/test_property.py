@@ -42,7 +42,7 @@ OPERATIONS: Counter[str] = Counter()
 IN_FLIGHT: Counter[str] = Counter()
 """Those of them that met a run under way."""
 # SQLite hears them all; to PostgreSQL, where each takes three times as long, a part of the same stories is told.
-AT_LEAST, STORIES = (350, 11) if connection.vendor == "postgresql" else (2_000, 54)
+AT_LEAST, STORIES = (350, 11) if connection.vendor == "postgresql" else (2_000, 60)
 SIZE = {"max_examples": STORIES, "stateful_step_count": 40}
 # Without shrinking, which takes minutes: a failure prints its story as it happened.
 PHASES = (Phase.generate,)

@@ -50,10 +50,13 @@ async def again(story: Story, owner: User) -> tuple[Thread, list[str]]:
 
 
 class Talker(Wanderer):
-    """One who changes no state by hand, which no scenario tells."""
+    """One who does nothing that no scenario tells: no state is changed by hand, nor are several written at once."""
 
     async def _copy(self) -> None:
         await self._go()
+
+    async def _several(self) -> None:
+        await self._replay()
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -135,7 +135,7 @@ class Plain(HTMLParser):
 def untranslatable(source: str) -> list[str]:
     plain = Plain()
     source = re.sub(r"{% (comment|blocktranslate)\b.*?{% end\1 %}", "", source, flags=re.DOTALL)
-    source = re.sub(r"{% block body_attributes %}.*?{% endblock %}", "", source)
+    source = re.sub(r"{% block (body_attributes|attributes|width) %}.*?{% endblock %}", "", source)
     plain.feed(re.sub(r"{#.*?#}|{%.*?%}|{{.*?}}", "", source))
     return [text for text in plain.found if text not in NAMES]
 
