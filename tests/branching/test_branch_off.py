@@ -20,7 +20,7 @@ async def off(story: Story, checkpoint_id: str | None) -> Guest:
     return Guest(story.engine, await importing.branch_off(story.engine, story.thread, checkpoint_id or ""))
 
 
-async def test_it_has_the_messages_up_to_there_each_to_be_edited_and_regenerated(story: Story) -> None:
+async def test_case_73_it_has_the_messages_up_to_there_each_to_be_edited_and_regenerated(story: Story) -> None:
     await story.send("a")
     await story.send("b")
     copy = await off(story, (await story.view()).versions[1].checkpoint_id)

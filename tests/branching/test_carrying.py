@@ -207,7 +207,9 @@ MAPPING = {
 }
 
 
-async def test_a_conversation_of_chatgpt_comes_with_its_branches_and_its_current_node(story: Story, bob: User) -> None:
+async def test_case_72_a_conversation_of_chatgpt_comes_with_its_branches_and_its_current_node(
+    story: Story, bob: User
+) -> None:
     """Question ─┬─ First (current)
     └─ Second ── Second, too
     """
@@ -233,7 +235,7 @@ async def test_a_conversation_of_chatgpt_comes_with_its_branches_and_its_current
         ({f"n{number}": {"parent": None} for number in range(10_000)}, "10007 messages"),
     ],
 )
-def test_what_is_no_tree_is_refused(changes: dict[str, Any], words: str) -> None:
+def test_case_72_what_is_no_tree_is_refused(changes: dict[str, Any], words: str) -> None:
     file = json.dumps([{"title": "", "mapping": {**MAPPING, **changes}, "current_node": "a1"}])
     with translation.override("en"), pytest.raises(BadFile, match=words):
         chatgpt.read(file)

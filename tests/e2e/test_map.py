@@ -21,7 +21,7 @@ async def twelve(page: Page) -> Chat:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-async def test_the_one_in_french_is_found_and_shown(new_page: NewPage, width: int) -> None:
+async def test_case_98_the_one_in_french_is_found_and_shown(new_page: NewPage, width: int) -> None:
     page = await new_page(viewport={"width": width, "height": 900})
     chat = await twelve(page)
     await page.locator("[data-action=map]").click()
