@@ -6,7 +6,9 @@ import subprocess
 import sys
 
 PYTHON = sys.executable
-PARTS = {part: [PYTHON, "-m", f"tests.bench.{part}"] for part in ("index", "window", "memory", "stream", "saver")}
+PARTS = {
+    part: [PYTHON, "-m", f"tests.bench.{part}"] for part in ("index", "window", "memory", "stream", "reading", "saver")
+}
 PARTS["saver-postgres"] = [PYTHON, "-m", "tests.postgres", *PARTS["saver"], "10", "100", "300"]
 
 # Each in a process of its own: one is the app, the other talks to it.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
@@ -188,13 +190,17 @@ async def test_a_reason_in_one_card_is_kept_when_it_goes_while_one_answers_anoth
     sent = await form.evaluate("(form) => new URLSearchParams(new FormData(form)).toString()")
     where = await form.get_attribute("action") or ""
 
+    came_late = asyncio.Event()
+
     async def answer_late(route: Route) -> None:
         token, _ = await credentials(page)
         headers = {"X-CSRFToken": token, "Content-Type": "application/x-www-form-urlencoded"}
         await page.request.post(where, data=sent, headers=headers)
         await expect(desk.questions).to_have_count(0)
         await route.continue_()
+        came_late.set()
 
     await page.route("**/answer/", answer_late)
     await desk.button("approve").first.click()
     await expect(page.locator("[data-kept]")).to_have_text("half a rea")
+    await asyncio.wait_for(came_late.wait(), timeout=10)
