@@ -216,6 +216,8 @@ class _Recorder:
         if own in siblings:
             is_beside = abs(siblings.index(own) - siblings.index(chosen)) == 1
             return Step("previous" if chosen.pk < own.pk else "next", message=chosen.depth) if is_beside else None
+        if assistants.get(self.thread.assistant).is_functional:
+            return None  # while a whole turn is written its message waits, and no arrow stands beside that
         # From a reply that was not there yet: the log says where its run has got to since.
         is_later = own in self.screens.siblings(chosen)
         is_open = is_later or (here.message_id == chosen.parent_id and here.next not in ([], [index.START]))
