@@ -47,7 +47,9 @@ def compare(thread_id: UUID, checkpoints: Sequence[Checkpoint]) -> list[Finding]
     found = {row.checkpoint_id: row for row in IndexedCheckpoint.objects.filter(thread_id=thread_id)}
     rows = {row.pk: row for row in Message.objects.filter(thread_id=thread_id).order_by("id")}
     thread = Thread.objects.get(pk=thread_id)
-    pairs = list(_pairs(rows, truth))
+    # Replies that were written at once have the order in which the index heard of them; their ids may have another.
+    is_by_chance = thread.runs.filter(beside__isnull=False).exists()
+    pairs = list(_pairs(rows, truth, is_by_chance=is_by_chance))
     return [
         *_missing_and_unknown(truth, found),
         *_wrong_versions(pairs),
@@ -69,8 +71,13 @@ def _missing_and_unknown(truth: tree.Tree, found: dict[str, IndexedCheckpoint]) 
         yield Finding(f"checkpoint {orphan}", "grew from a checkpoint that does not exist")
 
 
-def _pairs(found: Mapping[int, Message], truth: tree.Tree) -> Iterator[tuple[tree.Node | None, Message | None]]:
-    """Each version beside its row, siblings in order; None where one of the two has no counterpart."""
+def _pairs(
+    found: Mapping[int, Message], truth: tree.Tree, *, is_by_chance: bool
+) -> Iterator[tuple[tree.Node | None, Message | None]]:
+    """Each version beside its row, siblings in order; None where one of the two has no counterpart.
+
+    Where their order is by chance, siblings are told by their ids.
+    """
     rows = defaultdict(list)
     for row in found.values():
         rows[row.parent_id].append(row)
@@ -78,6 +85,9 @@ def _pairs(found: Mapping[int, Message], truth: tree.Tree) -> Iterator[tuple[tre
     while waiting:
         nodes, parent = waiting.pop()
         siblings = rows.pop(parent, [])
+        if is_by_chance:
+            order = {node.content.id: at for at, node in enumerate(nodes)}
+            siblings.sort(key=lambda row: order.get(row.message_id, len(order)))
         for at in range(max(len(nodes), len(siblings))):
             node, row = (nodes[at] if at < len(nodes) else None), (siblings[at] if at < len(siblings) else None)
             yield node, row

@@ -63,6 +63,21 @@ async def test_each_has_wording_of_its_own_with_the_demo_model(chat: Story) -> N
     assert len(texts) == len(set(texts)) == 5
 
 
+async def test_whichever_is_heard_of_first_all_agrees(chat: Story) -> None:
+    """The index numbers replies as it hears of them, here the other way round than their checkpoints' ids."""
+    answers(chat, Scripted(replies=("a1", "b1", "b2")))
+    await chat.send("q1")
+    first, second = await begin(chat, 2)
+    await first.take()
+    await asyncio.sleep(0.3)  # it writes on, though nobody listens
+    await second.finish()
+    await first.finish()
+    rows = [row async for row in chat.thread.messages.filter(text__startswith="b").order_by("pk")]
+    ends = [await row.checkpoints.order_by("pk").afirst() for row in rows]
+    assert ends[0].checkpoint_id > ends[1].checkpoint_id
+    assert not await chat.findings()
+
+
 async def test_one_is_stopped_and_the_other_goes_on(chat: Story) -> None:
     answers(chat, Scripted(replies=("a1", ("one two", HANG), "b")))
     await chat.send("q1")
