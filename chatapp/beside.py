@@ -54,4 +54,4 @@ def _shown(thread: Thread, attempt: Attempt) -> dict[str, Any]:
         reply = live.reply
         following = Following(live, reply, reply.size, reply.growing, sum(map(len, blocks)))
     is_head = attempt.run.tip is not None and attempt.run.tip == thread.head
-    return {"each": attempt, "blocks": list(enumerate(blocks)), "is_head": is_head, "following": following}
+    return {"each": attempt, "blocks": blocks, "is_head": is_head, "following": following}

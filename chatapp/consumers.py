@@ -96,7 +96,7 @@ class ThreadConsumer(AsyncWebsocketConsumer):
         view = page.context["view"]
         self.revision, self.head_version = view.revision, view.head_version
         self.change = page.change
-        spent = sum(len(block) for _, block in page.context["blocks"])
+        spent = sum(len(block) for block in page.context["blocks"])
         self.following = page.live and Following(page.live, page.reply, page.size, page.settled, spent)
         await self.send(text_data=html)
 

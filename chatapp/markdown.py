@@ -77,12 +77,12 @@ _cleaner = nh3.Cleaner(
 
 
 def render(text: str) -> SafeString:
-    """The whole text as HTML."""
+    """The whole text as HTML, each of its `blocks` in a holder, as on the page while it is written."""
     return (_short if len(text) < LONG else _long)(text)
 
 
 def _whole(text: str) -> SafeString:
-    return mark_safe("".join(blocks(text)))
+    return mark_safe("".join(f"<div data-block>{block}</div>" for block in blocks(text)))
 
 
 # Few of the long ones, so that the memory for both is bounded.

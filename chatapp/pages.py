@@ -63,7 +63,7 @@ async def _page(view: ThreadView, change: int, message: int | None) -> Page:
     reply = live.reply if live else None
     # A live reply has a first block from the beginning: the place where its text begins to grow.
     blocks = (reply.blocks() if reply else []) or [""]
-    context = {"view": view, "assistant": assistant, "model": models, "blocks": list(enumerate(blocks))}
+    context = {"view": view, "assistant": assistant, "model": models, "blocks": blocks}
     context["landed"] = landed
     context["deleted"] = await deleting.pending(view.id)
     return Page(context, live, reply, reply.size if reply else 0, reply.growing if reply else 0, change)

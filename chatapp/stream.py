@@ -76,7 +76,7 @@ def threads(context: dict[str, Any]) -> str:
 
 def live(run_id: UUID, start: int, blocks: Sequence[str]) -> str:
     """The partial that brings a live reply from its block `start` on to `blocks`."""
-    context = {"run_id": run_id, "start": start, "blocks": list(enumerate(blocks, start))}
+    context = {"run_id": run_id, "start": start, "blocks": blocks}
     return render_to_string("stream/live.html", context)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -126,12 +127,13 @@ class Screen:
             elif target.startswith("live-"):
                 self._grow(target, [each for each in partial.children if isinstance(each, Element)])
 
-    def _grow(self, block: str, blocks: list[Element]) -> None:
-        content = next((e for e in self.transcript.with_("data-live") if e.by_id(block)), None)
-        assert content, f"a frame for {block}, which is not on the page"
+    def _grow(self, target: str, blocks: list[Element]) -> None:
+        reply, number = re.fullmatch(r"(\S+) > :nth-child\((\d+)\)", target).groups()
+        content = self.transcript.by_id(reply)
+        assert content, f"a frame for {reply}, which is not on the page"
         shown = [each for each in content.children if isinstance(each, Element)]
-        at = [each.get("id") for each in shown].index(block)
-        content.children = [*shown[:at], *blocks]
+        assert int(number) <= len(shown), f"a frame for block {number} of {reply}, which has {len(shown)}"
+        content.children = [*shown[: int(number) - 1], *blocks]
 
     @property
     def run_state(self) -> str:

@@ -20,3 +20,21 @@ async def test_the_code_of_a_reply_is_copied_as_it_was_written(page: Page) -> No
     await expect(page.locator(".tok-k").first).to_have_text("def")
     chat = await Chat.open(page, page.url)
     await expect(page.locator("[data-language=python]")).to_be_visible()
+
+
+async def test_a_finished_reply_stays_what_it_was_while_it_was_written(page: Page) -> None:
+    """Nothing of it is made anew: what is marked, unfolded or scrolled in it stays so, and a long one costs nothing."""
+    chat = await Chat.begin(page, "chat")
+    await chat.send("3000 in 3")
+    block = chat.live.locator("[data-block]").first
+    await expect(chat.live.locator("[data-block]").nth(2)).to_be_attached()
+    await block.evaluate("(element) => { element.isTheOne = true; }")
+    before = await chat.live.locator("[data-block] > *").nth(1).evaluate("(it) => getComputedStyle(it).marginBlockStart")
+    await chat.done()
+    reply = chat.messages.last
+    assert await reply.locator("[data-block]").first.evaluate("(element) => element.isTheOne")
+    after = await reply.locator("[data-block] > *").nth(1).evaluate("(it) => getComputedStyle(it).marginBlockStart")
+    assert after == before
+    await expect(reply).to_have_attribute("data-state", "done")
+    await expect(reply.locator("[data-live], [id^=live-]")).to_have_count(0)
+    assert not (await reply.get_attribute("id") or "").startswith("live-")
