@@ -82,11 +82,16 @@ def render(text: str) -> SafeString:
 
 
 def _whole(text: str) -> SafeString:
-    return mark_safe("".join(f"<div data-block>{block}</div>" for block in blocks(text)))
+    return held(blocks(text))
 
 
 # Few of the long ones, so that the memory for both is bounded.
 _short, _long = lru_cache(maxsize=1024)(_whole), lru_cache(maxsize=32)(_whole)
+
+
+def held(blocks: Sequence[SafeString]) -> SafeString:
+    """The blocks one after another, each in a holder in which it can grow, and nothing between them."""
+    return mark_safe("".join(f"<div data-block>{block}</div>" for block in blocks))
 
 
 def blocks(text: str) -> list[SafeString]:

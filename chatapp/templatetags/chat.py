@@ -38,6 +38,12 @@ def markdown(text: str) -> SafeString:
 
 
 @register.filter
+def held(blocks: Sequence[SafeString]) -> SafeString:
+    """The blocks of a live reply, each in a holder of its own."""
+    return markdown_.held(blocks)
+
+
+@register.filter
 def failure_message(code: str) -> str:
     """The sentence for the code of a failure."""
     return failures.message(code)

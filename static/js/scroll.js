@@ -1,6 +1,6 @@
 // Follows the end of the thread only for who is there; what one has pressed keeps its place on screen.
 const page = document.scrollingElement;
-const thread = document.querySelector("[data-thread-id]");
+const holder = document.getElementById("transcript").parentElement;
 let anchor = null;
 let follow = false;
 let ended = true;
@@ -20,9 +20,10 @@ function stay() {
   if (ended && !room) end();
 }
 
+// Room below the last message, so that the message whose arrow was pressed can keep its place.
 function hold(pixels) {
   room = Math.max(0, Math.ceil(pixels));
-  thread.style.setProperty("--hold", `${room}px`);
+  holder.style.marginBlockEnd = `${room}px`;
 }
 
 // As much room below the last message as it takes to scroll down to here. A page that is shorter than the window

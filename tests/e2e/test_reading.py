@@ -25,16 +25,20 @@ async def test_the_code_of_a_reply_is_copied_as_it_was_written(page: Page) -> No
 async def test_a_finished_reply_stays_what_it_was_while_it_was_written(page: Page) -> None:
     """Nothing of it is made anew: what is marked, unfolded or scrolled in it stays so, and a long one costs nothing."""
     chat = await Chat.begin(page, "chat")
-    await chat.send("3000 in 3")
+    await chat.send("/long 5")
     block = chat.live.locator("[data-block]").first
     await expect(chat.live.locator("[data-block]").nth(2)).to_be_attached()
     await block.evaluate("(element) => { element.isTheOne = true; }")
-    before = await chat.live.locator("[data-block] > *").nth(1).evaluate("(it) => getComputedStyle(it).marginBlockStart")
+    style = "(it) => getComputedStyle(it).marginBlockStart"
+    before = await chat.live.locator("[data-block] > *").nth(1).evaluate(style)
     await chat.done()
     reply = chat.messages.last
     assert await reply.locator("[data-block]").first.evaluate("(element) => element.isTheOne")
-    after = await reply.locator("[data-block] > *").nth(1).evaluate("(it) => getComputedStyle(it).marginBlockStart")
+    after = await reply.locator("[data-block] > *").nth(1).evaluate(style)
     assert after == before
     await expect(reply).to_have_attribute("data-state", "done")
     await expect(reply.locator("[data-live], [id^=live-]")).to_have_count(0)
     assert not (await reply.get_attribute("id") or "").startswith("live-")
+    text = await chat.text(1)
+    await chat.reload()
+    assert await chat.text(1) == text
