@@ -21,7 +21,11 @@ document.addEventListener("htmx:after:swap", () => {
   const now = amount();
   const isMore = now.places > before.places || now.length > before.length;
   before = now;
-  if (isMore && !commands && isBelow()) button.hidden = false;
+  if (!isMore || commands) return;
+  // When scroll.js has followed the end, if one is there.
+  requestAnimationFrame(() => {
+    if (isBelow()) button.hidden = false;
+  });
 });
 
 document.addEventListener("scroll", () => {

@@ -5,6 +5,7 @@ let anchor = null;
 let follow = false;
 let ended = true;
 let room = 0;
+let frame = 0;
 
 const atEnd = () => page.scrollHeight - page.scrollTop - innerHeight < 64;
 const isMore = (ctx) => ctx.sourceElement.matches("[data-more]");
@@ -18,6 +19,14 @@ function end() {
 // Who is at the end stays there, whatever grows; but not where the end is only room that holds a message in place.
 function stay() {
   if (ended && !room) end();
+}
+
+// With the next frame, which lays the page out once for all that has come until then.
+function staySoon() {
+  frame ||= requestAnimationFrame(() => {
+    frame = 0;
+    stay();
+  });
 }
 
 // Room below the last message, so that the message whose arrow was pressed can keep its place.
@@ -50,14 +59,14 @@ document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
 });
 
 document.addEventListener("htmx:before:swap", () => {
-  ended = atEnd();
+  if (!frame) ended = atEnd();
 });
 
 document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
   if (follow && !(ctx.response?.status >= 400)) end();
   else if (isMore(ctx)) return; // window.js looks after that
   else if (anchor) restore(anchor);
-  else stay();
+  else staySoon();
 });
 
 document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
