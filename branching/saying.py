@@ -42,4 +42,14 @@ def said_anew(text: str) -> Content:
 def name(thread: Thread, text: str) -> None:
     """Let a thread without a title be called what was said."""
     if not thread.title:
-        Thread.objects.filter(pk=thread.pk).update(title=text.split("\n")[0][:TITLE_MAX].strip())
+        Thread.objects.filter(pk=thread.pk).update(title=_title(text))
+
+
+def _title(text: str) -> str:
+    """The first line, or as many of its words as there is room for."""
+    line = text.split("\n")[0].strip()
+    if len(line) <= TITLE_MAX:
+        return line
+    head, _, _ = line[:TITLE_MAX].rpartition(" ")
+    # A line without spaces, as in Chinese, is cut where the room ends.
+    return (head if len(head) > TITLE_MAX // 2 else line[: TITLE_MAX - 1]).rstrip() + "…"

@@ -25,7 +25,7 @@ from branching.assistants.cards import Card
 from branching.lanes import Place
 from branching.models import Thread
 from branching.types import ListedCheckpoint
-from chatapp import lanes
+from chatapp import excerpt, lanes
 from chatapp import markdown as markdown_
 
 register = template.Library()
@@ -35,6 +35,12 @@ register = template.Library()
 def markdown(text: str) -> SafeString:
     """Markdown as safe HTML."""
     return markdown_.render(text)
+
+
+@register.filter
+def plain(text: str) -> str:
+    """Markdown in one line, without its marks."""
+    return excerpt.plain(text)
 
 
 @register.filter

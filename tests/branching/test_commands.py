@@ -71,9 +71,26 @@ class TestTexts:
         assert (await chat.version(0)).text == text
 
     async def test_the_first_line_names_the_thread_once(self, chat: Story) -> None:
-        await chat.send("x" * TITLE_MAX + "y\nsecond line")
+        await chat.send("one line\nsecond line")
         await chat.send("q2")
-        assert (await chat.view()).title == "x" * TITLE_MAX
+        assert (await chat.view()).title == "one line"
+
+    @pytest.mark.parametrize(
+        ("line", "title"),
+        [
+            ("x" * TITLE_MAX, "x" * TITLE_MAX),
+            ("x" * TITLE_MAX + "y", "x" * (TITLE_MAX - 1) + "…"),
+            ("分" * 80, "分" * (TITLE_MAX - 1) + "…"),
+            ("word " * 20, "word " * 11 + "word…"),
+            (
+                "Explain what a checkpoint is, with a code example and a table",
+                "Explain what a checkpoint is, with a code example and a…",
+            ),
+        ],
+    )
+    async def test_a_long_first_line_is_cut_between_words(self, chat: Story, line: str, title: str) -> None:
+        await chat.send(line)
+        assert (await chat.view()).title == title
 
 
 class TestSend:
