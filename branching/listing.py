@@ -28,7 +28,7 @@ from django.db.models.functions import Cast, Coalesce, Length, Substr
 from branching import index, lanes, lineage
 from branching.database import on_database
 from branching.lanes import Place
-from branching.models import Action, HeadMove, IndexedCheckpoint, Run, StoredCheckpoint, StoredWrites, Thread
+from branching.models import Action, HeadMove, IndexedCheckpoint, Message, Run, StoredCheckpoint, StoredWrites, Thread
 from branching.types import ListedCheckpoint
 
 GIST = 120
@@ -54,6 +54,7 @@ COLUMNS = {
     "is_tip": "is_tip",
     "is_waiting": "is_waiting",
     "has_failed": "has_failed",
+    "is_deleted": "is_deleted",
     "size": "size",
     "created_at": "created_at",
 }
@@ -144,6 +145,7 @@ def _marks(thread_id: UUID) -> dict[str, Any]:
     grown = IndexedCheckpoint.objects.filter(thread=OuterRef("thread"), parent_id=OuterRef("checkpoint_id"))
     asked = Action.objects.filter(**here, payload__isnull=False, answer__isnull=True)
     failed = Run.objects.filter(thread=OuterRef("thread"), tip=OuterRef("checkpoint_id"), status=Run.Status.FAILED)
+    deleted = Message.objects.filter(pk=OuterRef("message"), deletion__isnull=False)
     owner = F("thread__owner__username")
     return {
         "gist": Substr("message__text", 1, GIST),
@@ -154,6 +156,7 @@ def _marks(thread_id: UUID) -> dict[str, Any]:
         "is_tip": ~Exists(grown),
         "is_waiting": Exists(asked),
         "has_failed": Exists(failed),
+        "is_deleted": Exists(deleted),
         "size": _size(StoredCheckpoint) + _size(StoredWrites),
     }
 

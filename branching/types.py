@@ -125,6 +125,8 @@ class ListedCheckpoint:
     """Whether a question waits for an answer here."""
     has_failed: bool
     """Whether a run failed after it."""
+    is_deleted: bool
+    """Whether it belongs to a version that was deleted, and can be brought back."""
     size: int
     """The bytes of its own in the store, and of what tasks wrote after it: not of the messages, which it shares."""
     created_at: datetime

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps
+from inspect import iscoroutinefunction
 from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.decorators import sync_and_async_middleware
 from django.utils.translation import gettext
 from django_htmx.middleware import HtmxDetails
 
@@ -35,6 +37,29 @@ async def thread_or_404(request: PersonRequest, thread_id: UUID) -> Thread:
     if thread is None:
         raise Http404
     return thread
+
+
+@sync_and_async_middleware
+def leads_back(get_response: Callable[..., Any]) -> Callable[..., Any]:
+    """Middleware: the address of a command, opened by a bookmark or the browser's history, leads to its page."""
+    if iscoroutinefunction(get_response):
+
+        async def led_back(request: HttpRequest) -> HttpResponse:
+            return _led_back(request, await get_response(request))
+
+    else:
+
+        def led_back(request: HttpRequest) -> HttpResponse:
+            return _led_back(request, get_response(request))
+
+    return led_back
+
+
+def _led_back(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    if response.status_code != 405 or request.method != "GET" or request.headers.get("HX-Request"):
+        return response
+    thread_id = request.resolver_match.kwargs.get("thread_id")
+    return redirect("thread", thread_id) if thread_id else redirect("home")
 
 
 def answers_errors(view: AsyncView) -> AsyncView:

@@ -63,6 +63,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "chatapp.http.leads_back",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 

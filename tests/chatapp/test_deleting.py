@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from branching import deleting
 from branching.limits import UNDO_FOR
-from branching.models import Deletion
+from branching.models import Deletion, IndexedCheckpoint
 from tests.chatapp.conftest import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -69,6 +69,19 @@ async def test_from_the_map_one_comes_back_to_the_map(tab: Tab) -> None:
     assert text.count("data-spot=") == 2 and text.count("data-deleted") == 1
     assert await press(tab, text, "restore") == 302
     assert (await page(tab, "map/")).count("data-spot=") == 5
+
+
+async def test_the_time_machine_marks_what_is_on_the_way_out(tab: Tab) -> None:
+    first = await branched(tab)
+    assert "data-deleted" not in await page(tab, "checkpoints/")
+    await tab.post(f"messages/{first}/delete/")
+    rows = re.findall(r"<tr id=.*?</tr>", await page(tab, "checkpoints/"), re.DOTALL)
+    hidden = [re.search(r'data-checkpoint-id="([^"]+)"', row)[1] for row in rows if "data-deleted" in row]
+    gone = tab.thread.messages.filter(deletion__isnull=False).values("pk")
+    held = IndexedCheckpoint.objects.filter(message__in=gone).order_by("-pk").values_list("checkpoint_id", flat=True)
+    assert hidden == [each async for each in held]
+    assert 0 < len(hidden) < len(rows)
+    assert not any("data-on-path" in row for row in rows if "data-deleted" in row)
 
 
 async def test_it_goes_with_the_next_opening_after_its_time(tab: Tab) -> None:

@@ -25,6 +25,18 @@ async def test_without_javascript_a_command_leads_back_to_the_page(tab: Tab) -> 
     assert texts_of(page.content.decode()) == ["h1", "回复：h1"]
 
 
+async def test_the_address_of_a_command_opened_as_a_page_leads_to_the_page_it_belongs_to(tab: Tab) -> None:
+    """From a bookmark, the browser's history, or by logging in after a command that came too late."""
+    for path in ("messages/", "head/", "head/undo/", "runs/"):
+        response = await tab.client.get(tab.url + path)
+        assert (response.status_code, response["Location"]) == (302, tab.url)
+    for address in ("/threads/", "/lesson/", "/logout/"):
+        response = await tab.client.get(address)
+        assert (response.status_code, response["Location"]) == (302, "/")
+    assert (await tab.client.get(tab.url + "head/", headers={"HX-Request": "true"})).status_code == 405
+    assert (await tab.client.put(tab.url)).status_code == 405
+
+
 async def test_case_44_the_same_request_twice_makes_one_version(tab: Tab) -> None:
     await tab.send("h1")
     reply = (await tab.view()).versions[1]

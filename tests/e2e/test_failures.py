@@ -218,7 +218,8 @@ async def test_case_53_a_message_can_be_sent_after_the_unanswered_edit(page: Pag
     await chat.say("a")
     await page.route("**/runs/", lambda route: route.abort())
     allowed_problems.append("ERR_FAILED|Failed to fetch")
-    await chat.start_editing(0, "A")
+    async with page.expect_event("requestfailed"):  # the page may hear of the edit before its answer has come
+        await chat.start_editing(0, "A")
     await expect(chat.button("retry")).to_be_visible()
     await page.unroute("**/runs/")
     await chat.say("b")
