@@ -26,8 +26,8 @@ HOSTILE = {
     # Echo sends twelve characters at most in one piece: this fence comes in two.
     "fence": "``````````````html\n<img src=x onerror=harmed=1>\n``````````````\n\n```\n</code><svg onload=harmed=1>",
 }
-# The frame around code is ours: see chatapp/markdown.py.
-OURS = ".code, .code__copy, .code__copy *"
+# The holder of each block and the frame around code are ours: see chatapp/markdown.py.
+OURS = "[data-content] > [data-block], .code, .code__copy, .code__copy *"
 FORBIDDEN = ", ".join(
     f"[data-content] {part}:not({OURS})"
     for part in ("img", "script", "style", "svg", "iframe", "object", "form", "input", "button", "hx-partial")
