@@ -221,7 +221,7 @@ def test_a_formula_that_cannot_be_read_is_shown_as_it_was_written(tex: str) -> N
     assert "before" in html and "after" in html and ("<math" in html or tex in html)
 
 
-def test_case_91_code_has_the_colours_of_its_language_and_stays_the_same_text() -> None:
+def test_code_has_the_colours_of_its_language_and_stays_the_same_text() -> None:
     source = "\n\ndef f(x: int) -> str:\n    return '<b>&amp;' * x  # so\n\n"
     coloured = render(f"```python\n{source}```")
     assert 'class="tok-k"' in coloured and 'data-language="python"' in coloured

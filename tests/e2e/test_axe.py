@@ -9,6 +9,7 @@ from tests.e2e.axe import Axe
 from tests.e2e.conftest import NewPage
 from tests.e2e.pages import Chat, post
 from tests.e2e.test_concierge import CHINESE, ENGLISH
+from tests.e2e.test_several import begin, idle, live
 
 RICH = """# A heading
 
@@ -133,6 +134,48 @@ async def test_the_pages_of_a_conversation(page: Page) -> None:
     await post(page, f"{url}share/")
     await page.goto(f"{url}share/")
     await look(page)
+
+
+async def test_several_at_once(page: Page) -> None:
+    chat = await Chat.begin(page, "chat")
+    await chat.say("/long 150")
+    attempts = await begin(chat, 2)
+    await expect(live(attempts, 1)).not_to_be_empty()
+    await look(page)
+    await attempts.nth(0).locator("[data-action=stop]").click()
+    await idle(page)
+    await look(page)
+
+
+async def test_a_version_that_is_deleted(page: Page) -> None:
+    chat = await Chat.begin(page)
+    await chat.say("first", "second")
+    await chat.regenerate(1)
+    url = page.url
+    await chat.message(1).locator("[data-action=delete-version]").click()
+    await expect(page.locator("[data-going]")).to_be_visible()
+    await look(page)
+    await page.locator("[data-action=confirm-delete]").click()
+    await expect(page.locator("[data-deleted]")).to_be_visible()
+    await look(page)
+    await look(page, f"{url}map/", f"{url}checkpoints/")
+
+
+async def test_what_the_buttons_do_and_what_a_conversation_is_told(page: Page) -> None:
+    chat = await Chat.begin(page, "chat")
+    await chat.say("first")
+    url, pk = page.url, await chat.message(1).get_attribute("data-pk")
+    await look(page, *(f"{url}{each}" for each in ("choices/", "explain/", "explain/send/", f"explain/replay/{pk}/")))
+    await page.goto(f"{url}explain/")
+    await look(page, await page.locator("a[href*='/explain/runs/']").first.get_attribute("href"))
+
+
+async def test_a_shared_version(page: Page, other_page: Page) -> None:
+    chat = await Chat.begin(page)
+    await chat.say(RICH)
+    await page.goto(f"{page.url}share/")
+    await page.locator("button[data-action=share]").click()
+    await look(other_page, await page.locator("[data-address]").input_value())
 
 
 async def test_the_time_machine(page: Page) -> None:

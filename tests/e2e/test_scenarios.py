@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
+from tests.e2e.axe import Axe
 from tests.e2e.conftest import NewPage
 from tests.e2e.pages import Chat
 from tests.e2e.server import ROOT, Server
@@ -115,6 +116,7 @@ async def test_one_is_played_in_the_server_step_by_step_and_then_looked_at(playi
     await Chat.begin(page)
     await page.locator(".topbar [data-action=time-machine]").click()
     await page.locator("[data-action=scenarios]").click()
+    assert not await Axe(page).all_violations()
     await page.locator("[data-scenario=case-47-stop] [data-action=step-scenario]").click()
     await page.locator("[data-action=next-step]").click()
     steps = page.locator(".play__step")
@@ -128,3 +130,4 @@ async def test_one_is_played_in_the_server_step_by_step_and_then_looked_at(playi
     await expect(page.locator("[data-play=held]")).to_be_visible()
     await expect(other.texts).to_have_text(["count", "One two three four", "go on", "On from what was stopped."])
     await expect(page.locator("[data-outcome=holds]")).to_have_count(7)
+    assert not await Axe(page).all_violations()
