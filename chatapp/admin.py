@@ -16,8 +16,10 @@ from django.utils.translation import ngettext
 
 from branching import sizes
 from branching.models import Thread
+from chatapp.forms.accounts import StaffLogInForm
 
 admin.site.site_header = admin.site.site_title = "Switchback"
+admin.site.login_form = StaffLogInForm
 admin.site.unregister([Group, User])
 
 

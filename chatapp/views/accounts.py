@@ -18,11 +18,13 @@ from django.views.generic import FormView
 
 from chatapp import stream
 from chatapp.accounts import adopt, is_guest
-from chatapp.forms.accounts import SignUpForm
+from chatapp.forms.accounts import LogInForm, SignUpForm
 
 
 class LogIn(auth.LoginView):
     """Log in; the threads that one began as a guest come along."""
+
+    form_class = LogInForm
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         adopt(self.request.user, form.get_user())

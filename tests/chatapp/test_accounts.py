@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from unittest.mock import patch
+
 import pytest
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.template import engines
 from django.test import AsyncClient, Client
@@ -12,6 +17,7 @@ from django.urls import path
 from branching.models import HeadMove, Thread
 from chatapp import urls
 from chatapp.accounts import is_guest, person_required
+from chatapp.forms.accounts import TRIES, TRIES_FOR_A_NAME
 
 PASSWORD = "correct-horse-battery"
 HTMX = {"HX-Request": "true", "HX-Current-URL": "http://testserver/threads/1/"}
@@ -151,6 +157,44 @@ def test_next_leads_back_but_never_to_another_site(client: Client, page: str) ->
             User.objects.create_user("erin", password=PASSWORD)
         fields = {"username": "erin", "password": PASSWORD, "password1": PASSWORD, "password2": PASSWORD}
         assert Client().post(page, {**fields, "next": target}).url == landing
+
+
+@pytest.fixture
+def no_cache() -> Iterator[None]:
+    """Nothing is counted before, or after."""
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.mark.parametrize("page", ["/login/", "/admin/login/"])
+def test_passwords_cannot_be_guessed_one_after_another(no_cache: None, client: Client, alice: User, page: str) -> None:
+    """Ten wrong ones, and the right one is not looked at either; other people and other addresses go on."""
+    User.objects.filter(pk=alice.pk).update(is_staff=True)
+    right, wrong = ({"username": "alice", "password": each} for each in ("a-good-password", "wrong"))
+    for _ in range(TRIES_FOR_A_NAME):
+        assert "Too many" not in client.post(page, wrong).content.decode()
+    answer = client.post(page, right)
+    assert answer.status_code == 200 and "Too many wrong passwords. Wait five minutes" in answer.content.decode()
+    assert client.post(page, right, REMOTE_ADDR="192.0.2.1").status_code == 302
+    User.objects.create_user("carol", password=PASSWORD, is_staff=True)
+    assert client.post(page, {"username": "carol", "password": PASSWORD}).status_code == 302
+
+
+def test_nor_can_many_names_from_one_address(no_cache: None, client: Client, alice: User) -> None:
+    for number in range(TRIES):
+        client.post("/login/", {"username": f"n{number}", "password": "wrong"})
+    answer = client.post("/login/", {"username": "alice", "password": "a-good-password"})
+    assert "Too many" in answer.content.decode()
+
+
+def test_after_a_while_one_may_try_again(no_cache: None, client: Client, alice: User) -> None:
+    right = {"username": "alice", "password": "a-good-password"}
+    with patch("chatapp.forms.accounts.WAIT", 0.5):
+        for _ in range(TRIES_FOR_A_NAME):
+            client.post("/login/", {**right, "password": "wrong"})
+    time.sleep(0.6)
+    assert client.post("/login/", right).status_code == 302
 
 
 def test_log_out_is_a_command(client: Client, alice: User) -> None:
