@@ -41,6 +41,10 @@ from django.contrib.auth.models import User  # noqa: E402
 from django.db import connections  # noqa: E402
 from django.utils import translation  # noqa: E402
 
+from tests import emptying  # noqa: E402
+
+emptying.install()
+
 # The real one is slow on purpose.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
