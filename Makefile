@@ -28,7 +28,7 @@ run: install ## Install, set up the database with a demo, and serve on http://12
 
 test: $(VENV)/.installed-test e2e-deps postgres ## Install what is needed and run all tests, those in a browser included
 	$(BIN)/python -m pytest -n 3 --ignore tests/e2e
-	$(BIN)/python -m pytest tests/e2e
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/e2e
 	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -n 3 tests/branching tests/chatapp/test_asgi.py
 
 bench: $(VENV)/.installed-test postgres ## Measure the speed, beside what it is compared with in the same run

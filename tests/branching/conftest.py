@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.utils import timezone
 
 from branching import check, commands, heads, history, llm, runs, threads, transcript, tree
@@ -20,6 +21,22 @@ from branching.local_model import LocalModel
 from branching.models import Run, Thread
 from branching.saver import DjangoSaver
 from branching.types import CheckpointSaved, RunEnded, RunEvent, ThreadView, Token, Version
+
+IS_POSTGRES = connection.vendor == "postgresql"
+# What is said in these is the same whatever database is below: SQLite hears it.
+collect_ignore = [
+    f"test_{name}.py"
+    for name in (
+        "assistants", "comparing", "concierge_rules", "desk_property", "docs", "explain", "forecast_property", "guide",
+        "lanes", "llm", "planner", "providers", "scenario_files", "scenario_recording", "scenarios", "subgraphs",
+    )
+    if IS_POSTGRES
+]  # fmt: skip
+
+
+def seeds(count: int) -> range:
+    """Of stories told at random: PostgreSQL, where each takes three times as long, hears two of them."""
+    return range(min(count, 2) if IS_POSTGRES else count)
 
 
 @pytest.fixture

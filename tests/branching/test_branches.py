@@ -11,7 +11,7 @@ from branching import branches, sizes
 from branching.database import on_database
 from branching.exceptions import HasGoneOn, HeadMoved, NoSuchMessage, RunInProgress, ShownNow
 from branching.models import Message, Run, Thread
-from tests.branching.conftest import Story, answers, is_token, screen
+from tests.branching.conftest import Story, answers, is_token, screen, seeds
 from tests.branching.models import HANG, Scripted
 from tests.branching.wander import Offered, Wanderer, is_anywhere, places
 
@@ -158,7 +158,7 @@ async def test_undo_passes_over_what_is_gone(grown: Story) -> None:
     assert ["a4."] not in seen
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 async def test_case_68_after_any_story_every_other_branch_is_as_it_was(chat: Story, seed: int) -> None:
     """Case 68: one after the other, until only what is shown is left."""
     await Wanderer(chat, seed, steps=20).wander()

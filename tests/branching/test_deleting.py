@@ -25,7 +25,7 @@ from branching.limits import UNDO_FOR
 from branching.models import Deletion, IndexedCheckpoint, Message, Thread
 from branching.prune import Rules
 from branching.scenarios import recording
-from tests.branching.conftest import Story, answers, is_token, screen
+from tests.branching.conftest import Story, answers, is_token, screen, seeds
 from tests.branching.models import HANG, Scripted
 from tests.branching.wander import Wanderer, is_anywhere
 
@@ -294,7 +294,7 @@ class Remover(Wanderer):
         assert await self.story.findings() == []
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 async def test_after_any_story_all_can_be_brought_back_or_removed(chat: Story, seed: int) -> None:
     await Remover(chat, seed, steps=25).wander()
     assert await chat.findings() == []

@@ -22,7 +22,7 @@ from branching.forks import Update
 from branching.models import StoredThread, Thread
 from branching.prune import Loss, Rules
 from chatapp.management.commands.prune import PAUSE
-from tests.branching.conftest import Story, answers, expire, is_token, screen
+from tests.branching.conftest import Story, answers, expire, is_token, screen, seeds
 from tests.branching.models import HANG, Scripted
 from tests.branching.test_forks import fork
 from tests.branching.wander import Offered, Wanderer, is_anywhere, places, said
@@ -51,7 +51,7 @@ async def assert_whole(story: Story) -> None:
     assert await places(story.thread.pk) <= set(await on_database(list)(rows))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 async def test_case_66_after_any_story_everything_offered_is_offered_still(chat: Story, seed: int) -> None:
     """Case 66: every arrow, Regenerate, Edit and Undo."""
     await Wanderer(chat, seed).wander()
@@ -123,7 +123,7 @@ def numbered(screen: list[str]) -> list[str]:
     return [text for text in screen if "/" in text]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 async def test_after_any_story_heads_branch_is_what_it_was(chat: Story, seed: int) -> None:
     await Wanderer(chat, seed).wander()
     before, room = [text.split()[0] for text in said(await chat.view())], await size(chat)

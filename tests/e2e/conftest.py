@@ -32,8 +32,16 @@ NewPage = Callable[..., Awaitable[Page]]
 expect.set_options(timeout=10_000)
 
 
+LONGEST = ["scenarios", "crashes", "storage", "several", "window", "concierge", "axe", "branches", "failures", "map"]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One loop for all: the browser lives on the loop that started it."""
+    """One loop for all: the browser lives on the loop that started it.
+
+    The files that take longest come first, so that those who share the work are done at the same time.
+    """
+    order = {f"test_{name}": number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
