@@ -11,13 +11,15 @@ OPENING = re.compile(r"^(?:\s{0,3}(?:#{1,6}|>|[-*+])(?=\s|$)[ \t]*)+", re.MULTIL
 LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 STRONG = re.compile(r"\*\*|__|~~|`+")
 SOFT = re.compile(r"(?<![\w*])([*_])(?=\S)([^*_\n]+)(?<=\S)\1(?![\w*])")
+CUT = re.compile(r"(?<![\w*])\*(?=[^\W\d])")
+"""What began to be stressed, and was cut off before it ended."""
 BAR = re.compile(r"\s*\|\s*")
 
 
 def plain(text: str) -> str:
-    """The text without the marks of Markdown, in one line. What is cut off in the middle of a mark may keep it."""
+    """The text without the marks of Markdown, in one line; it may have been cut off anywhere."""
     for mark in (FENCE, RULE, OPENING):
         text = mark.sub("", text)
     text = LINK.sub(r"\1", text)
-    text = SOFT.sub(r"\2", STRONG.sub("", text))
+    text = CUT.sub("", SOFT.sub(r"\2", STRONG.sub("", text)))
     return " ".join(BAR.sub(" ", text).split())

@@ -17,6 +17,7 @@ from chatapp.excerpt import plain
         ("- one\n- [two](https://example.com/)\n\n---\nend", "one two end"),
         ("![a picture](x.png) and ~~gone~~", "a picture and gone"),
         ("**cut off in the mid", "cut off in the mid"),
+        ("Mine. *cut off in the *soft* mid", "Mine. cut off in the soft mid"),
         ("2 * 3 * 4, snake_case_name, #5, a-b, x > y", "2 * 3 * 4, snake_case_name, #5, a-b, x > y"),
         ("1. first\n2. second", "1. first 2. second"),
         ("这是**重点**。\n\n> 引用", "这是重点。 引用"),
