@@ -23,7 +23,7 @@ DEBIAN = Path("/usr/lib/postgresql")
 # Sorted as people sort, not by bytes: what depends on the order of texts must say so. And nothing waits for a disk.
 INITDB = ("--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-sync")
 INITDB += ("--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US")
-SERVER = "-c listen_addresses='' -c max_connections=60 -c jit=off"
+SERVER = "-c listen_addresses='' -c max_connections=60"
 SERVER += " -c fsync=off -c full_page_writes=off -c synchronous_commit=off"
 
 
